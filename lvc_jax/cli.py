@@ -1,0 +1,57 @@
+"""What every command shares: flags through absl, one-line errors, fixed exit codes."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from absl import app, flags
+
+from lvc_jax.errors import InputError
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_BAD_INPUT = 2
+EXIT_PREEMPTED = 75
+EXIT_INTERRUPTED = 130
+
+
+def _parse(argv: Sequence[str]) -> list[str]:
+    try:
+        return list(flags.FLAGS(list(argv)))
+    except flags.Error as error:
+        raise InputError(f"{error}; see --help") from None
+
+
+def run(main: Callable[[], int | None]) -> None:
+    """Parses flags, calls `main` and exits: 0 done, 2 bad input or usage, 75 preempted, 130 interrupted, 1 anything else.
+
+    Args:
+        main: the command; reads absl flags; returns an exit code or None for 0.
+    """
+
+    def _main(argv: list[str]) -> int:
+        try:
+            if len(argv) > 1:
+                raise InputError(f"unexpected argument {argv[1]!r}; every option is a --flag, see --help")
+            return main() or EXIT_OK
+        except InputError as error:
+            return _report(error)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            return EXIT_INTERRUPTED
+
+    def _flags_parser(argv: Sequence[str]) -> list[str]:
+        try:
+            return _parse(argv)
+        except InputError as error:
+            sys.exit(_report(error))
+
+    # absl's own parser prints a usage page for a bad flag; ours keeps the promise of one line. --help still works.
+    if any(argument in ("--help", "-help", "--helpfull", "--helpshort") for argument in sys.argv[1:]):
+        app.run(_main)
+    else:
+        app.run(_main, flags_parser=_flags_parser)
+
+
+def _report(error: InputError) -> int:
+    print(f"error: {error}", file=sys.stderr)
+    return EXIT_BAD_INPUT

@@ -1,0 +1,1 @@
+"""Pure Flax modules: arrays in, arrays out."""

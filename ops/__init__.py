@@ -1,0 +1,1 @@
+"""Kernels. Knows jax and nothing else; installed as `lvc_jax.ops`."""

@@ -1,0 +1,29 @@
+"""Shared fixtures. Two CPU devices, so that data parallelism is exercised by every run."""
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
+from absl import flags  # noqa: E402
+
+hypothesis.settings.register_profile("default", max_examples=25, deadline=None, derandomize=True)
+hypothesis.settings.load_profile("default")
+# grain reads absl flags even where no command parsed any.
+flags.FLAGS.mark_as_parsed()
+
+
+def _shared_folder() -> Path:
+    return Path(os.environ.get("LVC_SHARED_DATA", Path(__file__).resolve().parents[1].parent / "shared"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real data and reference outputs; tests that need it skip where it is absent."""
+    folder = _shared_folder()
+    if not folder.is_dir():
+        pytest.skip(f"real data not found at {folder}; set LVC_SHARED_DATA")
+    return folder
