@@ -22,7 +22,7 @@ def _parse(argv: Sequence[str]) -> list[str]:
 
 
 def run(main: Callable[[], int | None]) -> None:
-    """Parses flags, calls `main` and exits: 0 done, 2 bad input or usage, 75 preempted, 130 interrupted, 1 anything else.
+    """Parses flags, calls `main` and exits: 0 done, 2 bad input, 75 preempted, 130 interrupted, 1 anything else.
 
     Args:
         main: the command; reads absl flags; returns an exit code or None for 0.

@@ -6,9 +6,9 @@ from pathlib import Path
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import hypothesis  # noqa: E402
-import pytest  # noqa: E402
-from absl import flags  # noqa: E402
+import hypothesis
+import pytest
+from absl import flags
 
 hypothesis.settings.register_profile("default", max_examples=25, deadline=None, derandomize=True)
 hypothesis.settings.load_profile("default")

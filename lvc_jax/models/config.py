@@ -10,8 +10,8 @@ from lvc_jax.errors import InputError
 class ModelConfig:
     """Everything that decides the parameters and the forward pass of `LiveCaptioner`.
 
-    Defaults are the Live Video Captioning paper's model on TSP features (section 3.2), which is the light variant of the
-    PDVC reference: 20,175,249 parameters with the ActivityNet vocabulary.
+    Defaults are the Live Video Captioning paper's model on TSP features (section 3.2), which is the light variant
+    of the PDVC reference: 20,175,249 parameters with the ActivityNet vocabulary.
     """
 
     feature_dim: int = 512

@@ -1,0 +1,1 @@
+"""Annotations, features and videos in; batches out."""

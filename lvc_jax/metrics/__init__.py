@@ -1,0 +1,1 @@
+"""Scores; strings and arrays in, numbers with a signature out."""

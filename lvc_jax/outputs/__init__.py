@@ -1,0 +1,1 @@
+"""Prediction files, subtitles, plots and reports."""

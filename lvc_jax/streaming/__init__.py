@@ -1,0 +1,1 @@
+"""The causal step that carries state across segments, and what runs it."""

@@ -1,0 +1,1 @@
+"""Matching, losses, train state and checkpoints."""
