@@ -1,0 +1,79 @@
+"""Exit codes and one-line errors that every command shares; whole-file writes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lvc_jax.files import atomic_write
+
+COMMAND = """
+from absl import flags
+from lvc_jax import cli
+from lvc_jax.errors import InputError
+number = flags.DEFINE_integer("number", 0, "a number")
+
+def main():
+    if number.value == 1:
+        raise InputError("bad number:\\n  mend it")
+    if number.value == 2:
+        raise KeyboardInterrupt
+    if number.value == 3:
+        raise RuntimeError("a bug")
+    if number.value == 4:
+        return cli.EXIT_PREEMPTED
+    print("done")
+
+cli.run(main)
+"""
+
+
+def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", COMMAND, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error"),
+    [
+        ((), 0, ""),
+        (("--number=1",), 2, "error: bad number: mend it\n"),
+        (("--number=2",), 130, "interrupted\n"),
+        (("--number=4",), 75, ""),
+        (("stray",), 2, "error: unexpected argument 'stray'; every option is a --flag, see --help\n"),
+    ],
+)
+def test_exit_codes(arguments: tuple[str, ...], code: int, error: str) -> None:
+    done = call(*arguments)
+    assert (done.returncode, done.stderr) == (code, error)
+
+
+def test_an_unknown_or_wrong_flag_is_one_line() -> None:
+    for flag in ("--no_such_flag=1", "--number=x"):
+        done = call(flag)
+        assert done.returncode == 2
+        assert done.stderr.startswith("error: ")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_bug_is_exit_code_1_with_a_traceback() -> None:
+    done = call("--number=3")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+def test_atomic_write_keeps_the_old_file_on_error(tmp_path: Path) -> None:
+    target = tmp_path / "folder" / "file.txt"
+    with atomic_write(target) as file:
+        file.write("old")
+    with pytest.raises(RuntimeError, match="stop"), atomic_write(target) as file:
+        file.write("new, half writ")
+        raise RuntimeError("stop")
+    assert target.read_text() == "old"
+    assert [p.name for p in target.parent.iterdir()] == ["file.txt"]
+
+
+def test_atomic_write_bytes(tmp_path: Path) -> None:
+    with atomic_write(tmp_path / "b", "wb") as file:
+        file.write(b"\x00\x01")
+    assert (tmp_path / "b").read_bytes() == b"\x00\x01"
