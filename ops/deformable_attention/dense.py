@@ -1,0 +1,70 @@
+"""Deformable attention as one matrix product.
+
+Linear interpolation at row x is a product with the hat function max(0, 1 - |x - t|) over the rows t, so all samples of
+a query together are one row of a small [queries, rows] matrix W, and the output is W @ value. The backward pass needs
+no scatter: dW = gradient @ value^T, of which each sample reads the two entries next to it, and dvalue = W^T @ gradient.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .taps import two_taps
+
+Residuals = tuple[Array, Array, Array, Array]
+
+
+def mixing_matrix(
+    rows: Float[Array, "b h q l p"], weights: Float[Array, "b h q l p"], level_lengths: tuple[int, ...]
+) -> Float[Array, "b h q s"]:
+    """W: how much of each row of the concatenated levels every query takes, in float32."""
+    weights = weights.astype(jnp.float32)
+    parts = []
+    for level, length in enumerate(level_lengths):
+        grid = jnp.arange(length, dtype=jnp.float32)
+        part = jnp.zeros((*rows.shape[:3], length), jnp.float32)
+        for point in range(rows.shape[-1]):
+            distance = jnp.abs(rows[..., level, point, None] - grid)
+            part += weights[..., level, point, None] * jnp.maximum(0.0, 1.0 - distance)
+        parts.append(part)
+    return jnp.concatenate(parts, axis=-1)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
+def attend(
+    value: Float[Array, "b h s c"],
+    rows: Float[Array, "b h q l p"],
+    weights: Float[Array, "b h q l p"],
+    level_lengths: tuple[int, ...],
+) -> Float[Array, "b h q c"]:
+    """Sum over levels and points of weight x sample; rows outside their level are zero."""
+    return _forward(value, rows, weights, level_lengths)[0]
+
+
+def _forward(
+    value: Array, rows: Array, weights: Array, level_lengths: tuple[int, ...]
+) -> tuple[Float[Array, "b h q c"], Residuals]:
+    matrix = mixing_matrix(rows, weights, level_lengths).astype(value.dtype)
+    out = jnp.einsum("bhqs,bhsc->bhqc", matrix, value, preferred_element_type=jnp.float32)
+    return out.astype(value.dtype), (value, rows, weights, matrix)
+
+
+def _backward(level_lengths: tuple[int, ...], residuals: Residuals, gradient: Array) -> tuple[Array, Array, Array]:
+    value, rows, weights, matrix = residuals
+    d_value = jnp.einsum("bhqs,bhqc->bhsc", matrix, gradient, preferred_element_type=jnp.float32)
+    d_matrix = jnp.einsum("bhqc,bhsc->bhqs", gradient, value, preferred_element_type=jnp.float32)
+    taps = two_taps(rows, level_lengths)
+
+    def take(index: Array, inside: Array) -> Array:
+        picked = jnp.take_along_axis(d_matrix, index.reshape(*index.shape[:3], -1), axis=-1, mode="clip")
+        return jnp.where(inside, picked.reshape(index.shape), 0)
+
+    lower, upper = take(taps.lower, taps.lower_inside), take(taps.upper, taps.upper_inside)
+    d_weights = lower * (1 - taps.fraction) + upper * taps.fraction
+    d_rows = weights.astype(jnp.float32) * (upper - lower)
+    return d_value.astype(value.dtype), d_rows.astype(rows.dtype), d_weights.astype(weights.dtype)
+
+
+attend.defvjp(_forward, _backward)
