@@ -1,4 +1,4 @@
-"""The Live Score: caption quality as a function of the time that has passed (Live Video Captioning paper, section 3.3)."""
+"""The Live Score: caption quality over the time that has passed (Live Video Captioning paper, section 3.3)."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-# Shorter overlaps (seconds) are rounding, not overlap.
-_TOLERANCE = 1e-6
+# A millionth of a frame, in seconds: shorter overlaps are rounding, not overlap (as on the grid that cuts annotations).
+_TOLERANCE = 1e-6 / 30
 
 ReferenceEvent = tuple[float, float, str]
 References = Mapping[str, Mapping[str, Any]]
@@ -33,7 +33,7 @@ class Slot(NamedTuple):
 
 def number_of_slots(duration: float, delta_t: float) -> int:
     """Slots of Δt seconds that cover the video, at least 1; the last may be partial."""
-    return max(1, math.ceil(duration / delta_t - _TOLERANCE))
+    return max(1, math.ceil((duration - _TOLERANCE) / delta_t))
 
 
 def slot_of(item: Mapping[str, Any], delta_t: float, slots: int) -> int:
