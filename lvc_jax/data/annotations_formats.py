@@ -7,6 +7,7 @@ is published in the same layout. `clips` adds "file" and, for some videos, "time
 import json
 import math
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,7 @@ def _read_json(path: Path) -> Any:
 def _unique(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        double = next(key for key, _ in pairs if key in seen or seen.add(key))
+        double = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise InputError(f"{path}: key {double!r} occurs twice; keep one (a video id or field must be unique)")
     return result
 

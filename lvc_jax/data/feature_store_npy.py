@@ -1,13 +1,15 @@
 """Features as a folder of <video id>.npy files."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 
 from lvc_jax.data.feature_store_info import FeatureInfo
-from lvc_jax.data.feature_store_rows import checked_rows
+from lvc_jax.data.feature_store_rows import checked_id, checked_rows, stored_rows
 from lvc_jax.errors import InputError
+from lvc_jax.files import atomic_write
 
 
 class NpyStore:
@@ -36,13 +38,23 @@ class NpyStore:
             InputError: naming the file, if it is missing, damaged or does not fit features.json.
         """
         path = self._folder / f"{video_id}.npy"
+        if video_id not in self._known:
+            raise InputError(f"{path}: no features for video {video_id!r}; extract them or leave the video out")
         try:
             # allow_pickle=False: a feature file never runs code.
             array = np.load(path, allow_pickle=False)
-        except FileNotFoundError:
-            raise InputError(f"{path}: no features for video {video_id!r}; extract them or leave it out") from None
         except (ValueError, EOFError, OSError) as error:
             raise InputError(f"{path}: damaged or not a .npy of numbers ({error}); extract it again") from None
         if not isinstance(array, np.ndarray):
             raise InputError(f"{path}: an archive of arrays, not one array; save it with numpy.save")
         return checked_rows(array, str(path), self.info)
+
+
+def write_npy(
+    folder: Path, info: FeatureInfo, videos: Iterable[tuple[str, Float[np.ndarray, "l c"]]], dtype: str
+) -> None:
+    """Writes one .npy file per video, each whole or not at all; see `feature_store.write_store`."""
+    for video_id, rows in videos:
+        path = folder / f"{checked_id(video_id)}.npy"
+        with atomic_write(path, "wb") as file:
+            np.save(file, stored_rows(rows, str(path), info, dtype), allow_pickle=False)

@@ -38,3 +38,30 @@ def checked_rows(array: Any, where: str, info: FeatureInfo) -> Float[np.ndarray,
         bad = int(np.argmin(finite))
         raise InputError(f"{where}: NaN or infinity in row {bad}; extract these features again")
     return rows
+
+
+def stored_rows(array: Any, where: str, info: FeatureInfo, dtype: str) -> Float[np.ndarray, "l c"]:
+    """Returns `array`, checked, in the type it is stored in.
+
+    Raises:
+        InputError: as `checked_rows`; also if a number is too large for `dtype`, or `dtype` is no type for features.
+    """
+    if dtype not in ("float16", "float32"):
+        raise InputError(f"features: cannot store type {dtype!r}; choose float16 or float32")
+    rows = checked_rows(array, where, info)
+    with np.errstate(over="ignore"):
+        stored = rows.astype(dtype)
+    if not np.isfinite(stored).all():
+        raise InputError(f"{where}: a number is too large for {dtype}; store float32")
+    return stored
+
+
+def checked_id(video_id: str) -> str:
+    """Returns `video_id` if it can name a file and an HDF5 dataset.
+
+    Raises:
+        InputError: if it is empty, starts with a dot or holds a slash or a control character.
+    """
+    if not video_id or video_id.startswith(".") or not video_id.isprintable() or set(video_id) & {"/", "\\"}:
+        raise InputError(f"features: video id {video_id!r} cannot name a file; rename the video")
+    return video_id

@@ -6,7 +6,7 @@ in those frame units with a tolerance, so that decimals such as 0.8 s never fall
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,8 +19,7 @@ FRAMES_PER_SECOND = 30
 _TOLERANCE_FRAMES = 1e-6
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """The part of an event that lies in one segment: times in seconds, the whole sentence, the index of its event."""
 
     segment: int

@@ -1,15 +1,16 @@
 """Sentences to token ids and back; 0 is begin, end and padding, real tokens are 1..V."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import numpy as np
 from jaxtyping import Int
 
+from lvc_jax.data.vocabulary_sentencepiece import SentencePieceVocabulary
 from lvc_jax.data.vocabulary_words import WordVocabulary
 from lvc_jax.errors import InputError
 
-__all__ = ["Vocabulary", "WordVocabulary", "from_dict"]
+__all__ = ["SentencePieceVocabulary", "Vocabulary", "WordVocabulary", "from_dict"]
 
 
 class Vocabulary(Protocol):
@@ -35,7 +36,10 @@ class Vocabulary(Protocol):
         """JSON-able content, with "kind"."""
 
 
-_KINDS = {WordVocabulary.kind: WordVocabulary}
+_KINDS: dict[str, Callable[[dict[str, Any]], Vocabulary]] = {
+    WordVocabulary.kind: WordVocabulary.from_dict,
+    SentencePieceVocabulary.kind: SentencePieceVocabulary.from_dict,
+}
 
 
 def from_dict(content: dict[str, Any]) -> Vocabulary:
@@ -45,6 +49,6 @@ def from_dict(content: dict[str, Any]) -> Vocabulary:
         InputError: if the kind is unknown or the content damaged.
     """
     kind = content.get("kind") if isinstance(content, dict) else None
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"vocabulary: kind {kind!r} is unknown; expected one of {', '.join(_KINDS)}")
-    return _KINDS[kind].from_dict(content)
+    return _KINDS[kind](content)
