@@ -1,0 +1,199 @@
+"""Pictures: Live Scores over time, and one video's reference events above its live captions."""
+
+import colorsys
+import io
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from lvc_jax.files import atomic_write
+
+# The four variants in the paper's order; solid lines see the whole past, dashed ones the last slots only.
+CURVES = {
+    "live_score": ("LS", "#2563eb", "-"),
+    "weighted_live_score": ("wLS", "#db2777", "-"),
+    "history_live_score": ("hLS", "#2563eb", "--"),
+    "weighted_history_live_score": ("whLS", "#db2777", "--"),
+}
+_INK, _FAINT, _WRONG = "#1f2937", "#e5e7eb", "#dc2626"
+_FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}
+
+
+def save(figure: Figure, path: str | os.PathLike) -> None:
+    """Writes a figure as PNG."""
+    with atomic_write(path, "wb") as file:
+        file.write(png(figure))
+
+
+def png(figure: Figure) -> bytes:
+    """A figure as the bytes of a PNG file."""
+    buffer = io.BytesIO()
+    FigureCanvasAgg(figure).print_png(buffer)
+    return buffer.getvalue()
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+    # Figure without pyplot: nothing global, nothing to close.
+    figure = Figure(figsize=(width, height), dpi=130, layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _bare(axes: Axes, *, left: bool) -> None:
+    for side in ("top", "right", *([] if left else ["left"])):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(colors=_INK, length=3)
+
+
+def score_over_time(
+    time: Float[np.ndarray, " k"],
+    curves: Mapping[str, Float[np.ndarray, " k"]],
+    title: str,
+    *,
+    others: Mapping[str, tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]] | None = None,
+    videos: Float[np.ndarray, " k"] | None = None,
+    ylabel: str = "score (%)",
+) -> Figure:
+    """The four Live Scores over time.
+
+    Args:
+        time: seconds of each value.
+        curves: {variant: fractions [k]}; variants as in `CURVES`.
+        title: of the picture.
+        others: baselines {name: (time, LS)}, drawn thin and grey.
+        videos: how many videos each value is the mean of, drawn as a pale area.
+        ylabel: of the scores.
+
+    Returns:
+        The figure; `save` writes it.
+    """
+    with matplotlib.rc_context(_FONT):
+        figure, axes = _figure(8, 3.6)
+        if videos is not None and len(videos):
+            count = axes.twinx()
+            count.fill_between(time, videos, step="pre", color=_FAINT, alpha=0.7, linewidth=0)
+            count.set_ylim(0, 2.5 * float(np.max(videos)))
+            count.set_ylabel("videos (grey area)", color="#6b7280")
+            count.set_zorder(axes.get_zorder() - 1)
+            axes.patch.set_visible(False)
+            _bare(count, left=False)
+        marker = "o" if len(time) < 3 else ""
+        for style, (name, (when, values)) in zip((":", "-.", (0, (1, 3)), (0, (5, 5))), (others or {}).items()):
+            axes.plot(when, 100 * values, color="#6b7280", linestyle=style, linewidth=1.1, label=f"LS, {name}")
+        for variant, values in curves.items():
+            label, colour, style = CURVES[variant]
+            axes.plot(time, 100 * values, color=colour, linestyle=style, linewidth=1.8, label=label, marker=marker)
+        axes.set(xlabel="time (s)", ylabel=ylabel, title=title)
+        axes.set_xlim(0, float(time[-1]) * 1.02 if len(time) else 1)
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y", color=_FAINT, linewidth=0.8)
+        _bare(axes, left=True)
+        figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    return figure
+
+
+def _colours(sentences: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+    names = list(dict.fromkeys(sentences))
+    # Golden-ratio steps around the colour circle keep neighbours apart for any number of sentences.
+    return {name: colorsys.hls_to_rgb((0.58 + 0.618034 * i) % 1, 0.80, 0.65) for i, name in enumerate(names)}
+
+
+def _lanes(spans: Sequence[tuple[float, float]]) -> list[int]:
+    """The lowest free lane of each interval, in order of their starts."""
+    ends: list[float] = []
+    lanes = [0] * len(spans)
+    for index in sorted(range(len(spans)), key=lambda i: spans[i]):
+        start, end = spans[index]
+        lane = next((i for i, free in enumerate(ends) if free <= start + 1e-9), len(ends))
+        ends[lane : lane + 1] = [end]
+        lanes[index] = lane
+    return lanes
+
+
+def _merge(captions: Sequence[Mapping[str, Any]]) -> list[tuple[float, float, str]]:
+    """Runs of the same caption in touching segments as one span."""
+    runs: list[tuple[float, float, str]] = []
+    for item in sorted(captions, key=lambda item: tuple(item["timestamp"])):
+        start, end = item["timestamp"]
+        for index, (first, last, sentence) in enumerate(runs):
+            if sentence == item["sentence"] and start - last < 1e-6 and end > last:
+                runs[index] = (first, end, sentence)
+                break
+        else:
+            runs.append((start, end, item["sentence"]))
+    return runs
+
+
+def _bar(axes: Axes, span: tuple[float, float], y: float, text: str, face: object, edge: str, scale: float) -> None:
+    start, end = span
+    axes.barh(y, end - start, left=start, height=0.82, color=face, edgecolor=edge, linewidth=0.9, align="center")
+    room = int((end - start) * scale)
+    if room >= 4:
+        lines = textwrap.wrap(text, room, break_long_words=False)
+        shown = lines[:2]
+        if len(lines) > 2 or any(len(line) > room for line in shown):
+            shown = [line if len(line) <= room else line[: room - 1] + "…" for line in shown]
+            if len(lines) > 2 and not shown[-1].endswith("…"):
+                shown[-1] = shown[-1][: room - 1] + "…"
+        axes.text(
+            (start + end) / 2, y, "\n".join(shown), ha="center", va="center", fontsize=7, clip_on=True, linespacing=1.1
+        )
+
+
+def timeline(
+    title: str,
+    duration: float,
+    events: Sequence[tuple[float, float, str]],
+    captions: Sequence[Mapping[str, Any]],
+    segment_seconds: float | None = None,
+) -> Figure:
+    """One video: its reference events as bars, and underneath what was said live, on the same clock.
+
+    A caption has the colour of the event whose sentence it is; a caption that overlaps no event has a red edge.
+
+    Args:
+        title: of the picture.
+        duration: of the video in seconds.
+        events: reference (start, end, sentence).
+        captions: prediction items with timestamp [start, end] in seconds and sentence.
+        segment_seconds: Δt; draws the grid of segments.
+
+    Returns:
+        The figure; `save` writes it.
+    """
+    runs = _merge(captions)
+    above = _lanes([(start, end) for start, end, _ in events])
+    below = _lanes([(start, end) for start, end, _ in runs])
+    height_above, height_below = max(above, default=0) + 1, max(below, default=0) + 1
+    colours = _colours([sentence.lower().strip() for _, _, sentence in events])
+    with matplotlib.rc_context(_FONT):
+        figure, axes = _figure(11, 1.3 + 0.42 * (height_above + height_below))
+        scale = 165 / duration
+        gap = 0.7
+        for (start, end, sentence), lane in zip(events, above):
+            y = gap + height_above - 1 - lane
+            _bar(axes, (start, end), y, sentence, colours[sentence.lower().strip()], "#6b7280", scale)
+        for (start, end, sentence), lane in zip(runs, below):
+            silent = not any(min(end, b) - max(start, a) > 1e-6 for a, b, _ in events)
+            face = colours.get(sentence.lower().strip(), "#f9fafb")
+            _bar(axes, (start, end), -gap - lane, sentence, face, _WRONG if silent else "#6b7280", scale)
+        if segment_seconds:
+            for k in range(int(duration / segment_seconds) + 1):
+                axes.axvline(k * segment_seconds, color=_FAINT, linewidth=0.6, zorder=0)
+        axes.axhline(0, color=_INK, linewidth=0.8)
+        axes.set_xlim(0, duration)
+        axes.set_ylim(-gap - height_below + 0.4, gap + height_above - 0.4)
+        axes.set_yticks(
+            [gap + (height_above - 1) / 2, -gap - (height_below - 1) / 2], ["reference\nevents", "live\ncaptions"]
+        )
+        axes.set(xlabel="time (s)", title=title)
+        _bare(axes, left=False)
+        axes.tick_params(axis="y", length=0)
+    return figure
