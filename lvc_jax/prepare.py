@@ -1,0 +1,72 @@
+"""Prepares a dataset: annotations and features in, one self-contained folder of array_record files out.
+
+    python -m lvc_jax.prepare --dataset=fifty_salads --features=DIR --data_dir=data
+
+What was repaired, skipped and kept is printed for each split. A killed run leaves no half dataset; a repeated one says
+that there is nothing to do. See docs/data.md for what each dataset is made from.
+"""
+
+import time
+from pathlib import Path
+
+from absl import flags
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from lvc_jax import cli
+from lvc_jax.data.datasets import registry, writing
+
+DATASET = flags.DEFINE_string("dataset", None, f"One of {', '.join(sorted(registry.BUILDERS))}.", required=True)
+DATA_DIR = flags.DEFINE_string("data_dir", "data", "Folder of all prepared datasets.")
+ANNOTATIONS = flags.DEFINE_string("annotations", None, "Caption file, or folder of caption files.")
+FEATURES = flags.DEFINE_string("features", None, "Feature folder or file, or oracle:FOLDER of action segments.")
+FEATURE_DTYPE = flags.DEFINE_enum("feature_dtype", "float32", ["float32", "float16"], "Type of the features on disk.")
+SKIP_MISSING = flags.DEFINE_bool("skip_missing", False, "Skip and count videos without usable features.")
+OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a dataset that was prepared from other inputs.")
+
+
+def main() -> None:
+    console = Console(stderr=True)
+    begun = time.monotonic()
+    options = registry.Options(
+        data_dir=Path(DATA_DIR.value),
+        annotations=ANNOTATIONS.value,
+        features=FEATURES.value,
+        feature_dtype=FEATURE_DTYPE.value,
+    )
+    builder, source = registry.make(DATASET.value, options)
+    total = sum(len(split.ids) for split in source.splits.values())
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(f"{DATASET.value}: videos", total=total)
+        folder, summary, was_there = writing.write(
+            builder,
+            source,
+            DATA_DIR.value,
+            skip_missing=SKIP_MISSING.value,
+            overwrite=OVERWRITE.value,
+            progress=lambda count: bar.advance(task, count),
+        )
+    print(f"{DATASET.value}: already prepared in {folder}" if was_there else f"{DATASET.value}: prepared in {folder}")
+    print_summary(summary)
+    print(f"{time.monotonic() - begun:.1f} s")
+
+
+def print_summary(summary: dict) -> None:
+    """What is in the dataset, one line a split and one for each kind of repair and each skipped video."""
+    info = summary["feature_info"]
+    print(
+        f"features: {info['backbone']}, {info['dim']} numbers every {info['stride_s']:g} s over {info['window_s']:g} s; "
+        f"captions: {summary['caption_kind']}"
+    )
+    for name, split in summary["splits"].items():
+        captions = " + ".join(map(str, split["captions"]))
+        print(f"{name}: kept {split['videos']} videos, {captions} captions; skipped {len(split['skipped'])}")
+        for kind, count in sorted(split["repairs"].items()):
+            print(f"  repaired: {kind}: {count}")
+        for reason in split["skipped"].values():
+            print(f"  skipped: {reason}")
+
+
+if __name__ == "__main__":
+    cli.run(main)
