@@ -1,10 +1,10 @@
 """Frames in, complete segments out: the capturing half of the live program, and the queue between the halves."""
 
+import dataclasses
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -15,7 +15,8 @@ from lvc_jax.data.segments import FRAMES_PER_SECOND, num_segments, row_segments,
 _TOLERANCE_FRAMES = 1e-6
 
 
-class Segment(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Segment:
     """One complete segment of a stream.
 
     Attributes:
@@ -169,7 +170,7 @@ class SegmentQueue:
             if self._waiting >= self._capacity:
                 oldest = next(i for i, item in enumerate(self._items) if not item.dropped)
                 item = self._items[oldest]
-                self._items[oldest] = item._replace(rows=item.rows[:0], dropped=True)
+                self._items[oldest] = dataclasses.replace(item, rows=item.rows[:0], dropped=True)
                 self._waiting -= 1
             self._items.append(segment)
             self._waiting += 1

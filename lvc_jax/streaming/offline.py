@@ -1,11 +1,13 @@
 """Captioning recorded videos: the live step over their segments, several videos at once."""
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -103,7 +105,7 @@ def _lock_step(
     states = init_batch(init(config, params), batch)
     if whole_video:
         seconds = np.array([clip.duration for clip in group] + [1.0] * (batch - len(group)), np.float32)
-        states = states.replace(segment_seconds=jax.numpy.asarray(seconds))
+        states = dataclasses.replace(states, segment_seconds=jnp.asarray(seconds))
     waiting = None
     for k in range(max(len(clip.segments) for clip in group)):
         rows = np.zeros((batch, config.max_rows, config.model.feature_dim), np.float32)

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lvc_jax.data.feature_store_info import FeatureInfo
 from lvc_jax.data.segments import segment_seconds
 from lvc_jax.errors import InputError
 from lvc_jax.models.config import ModelConfig
@@ -61,14 +60,14 @@ class StreamConfig:
 
     @classmethod
     def from_settings(
-        cls, model: ModelConfig, settings: Mapping[str, Any], info: FeatureInfo, **overrides: Any
+        cls, model: ModelConfig, settings: Mapping[str, Any], stride_s: float, window_s: float = 0.0, **overrides: Any
     ) -> "StreamConfig":
         """Builds the config that a checkpoint's `streaming` section asks for.
 
         Args:
             model: the checkpoint's model.
             settings: plain values named as the attributes above; missing ones take the defaults.
-            info: clock of the features; gives `max_rows` unless it is set.
+            stride_s, window_s: clock of the features; give `max_rows` unless it is set.
             **overrides: values that win over `settings`; None means "not given".
 
         Raises:
@@ -79,17 +78,18 @@ class StreamConfig:
         if unknown:
             raise InputError(f"streaming config: unknown key {unknown[0]!r}")
         values.setdefault("segment_frames", cls.segment_frames)
-        values.setdefault("max_rows", rows_per_segment(values["segment_frames"], info))
+        values.setdefault("max_rows", rows_per_segment(values["segment_frames"], stride_s, window_s))
         return cls(model=model, **values)
 
 
-def rows_per_segment(segment_frames: int, info: FeatureInfo) -> int:
+def rows_per_segment(segment_frames: int, stride_s: float, window_s: float = 0.0) -> int:
     """The most feature rows that one segment can get, at least 1.
 
-    Those whose ends fall into it, and in the last segment of a video also those that would end after the video.
+    Those whose ends fall into it, and in the last segment of a video also those that would end after the video: give
+    `window_s`, the length of a row in seconds, to count these.
     """
-    ends_inside = math.floor(segment_seconds(segment_frames) / info.stride_s + 1e-6) + 1
-    return ends_inside + math.ceil(info.window_s / info.stride_s - 1e-6)
+    ends_inside = math.floor(segment_seconds(segment_frames) / stride_s + 1e-6) + 1
+    return ends_inside + math.ceil(window_s / stride_s - 1e-6)
 
 
 @flax.struct.dataclass

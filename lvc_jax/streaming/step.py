@@ -1,5 +1,6 @@
 """One segment in, its captions out: the function that training's forward pass, evaluation and serving all share."""
 
+import dataclasses
 import math
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from lvc_jax.streaming.decide import decide, event_count
 from lvc_jax.streaming.state import StreamConfig, StreamState, check_open, close
 
 Captions = dict[str, Array]
+AnyArray = jax.Array | np.ndarray
 
 
 def push(state: StreamState, rows: Float[Array, "R C"], n_valid: Int[Array, ""]) -> StreamState:
@@ -25,7 +27,8 @@ def push(state: StreamState, rows: Float[Array, "R C"], n_valid: Int[Array, ""])
     """
     real = jnp.arange(rows.shape[0])[:, None] < n_valid
     rows = jnp.where(real, rows, 0).astype(jnp.float32)
-    return state.replace(
+    return dataclasses.replace(
+        state,
         rows=jnp.concatenate([state.rows[1:], rows[None]]),
         n_valid=jnp.concatenate([state.n_valid[1:], jnp.asarray(n_valid, jnp.int32)[None]]),
         segment=state.segment + 1,
@@ -55,14 +58,15 @@ def step_fn(
     model = LiveCaptioner(config.model)
     past = jnp.minimum(state.segment, config.memory) - 1  # segments before the current one in the window
     duration = (past + fraction) * state.segment_seconds
-    outputs = model.apply(params, window(state)[None], duration[None])
+    outputs: Any = model.apply(params, window(state)[None], duration[None])
     last = {name: outputs[name][-1] for name in ("class_logits", "boxes", "hidden", "references")}
     count_logits = outputs["count_logits"][-1][0] if config.model.use_counter else None
     count = jnp.where(n_valid > 0, event_count(config, last["class_logits"][0], count_logits), 0)
     active = jnp.broadcast_to(count > 0, last["class_logits"].shape)
-    tokens, log_probs = model.apply(
+    decoded: Any = model.apply(
         params, last["hidden"], last["references"], outputs["memory"], active, method=LiveCaptioner.decode
     )
+    tokens, log_probs = decoded
     captions = decide(config, last["class_logits"][0], last["boxes"][0], tokens[0], log_probs[0], count, past, fraction)
     return state, captions
 
@@ -101,9 +105,9 @@ def _batched_step(params: Any, states: StreamState, rows: Array, n_valid: Array,
 def step(
     params: Any,
     state: StreamState,
-    rows: Float[Array, "R C"],
-    n_valid: int | Int[Array, ""],
-    fraction: float | Float[Array, ""] = 1.0,
+    rows: Float[AnyArray, "R C"],
+    n_valid: int | Int[AnyArray, ""],
+    fraction: float | Float[AnyArray, ""] = 1.0,
 ) -> tuple[StreamState, Captions]:
     """Takes the next segment of a stream and returns the captions that it emits; they are final.
 
@@ -137,9 +141,9 @@ def step(
 def batched_step(
     params: Any,
     states: StreamState,
-    rows: Float[Array, "B R C"],
-    n_valid: Int[Array, " B"],
-    fraction: Float[Array, " B"],
+    rows: Float[AnyArray, "B R C"],
+    n_valid: Int[AnyArray, " B"],
+    fraction: Float[AnyArray, " B"],
 ) -> tuple[StreamState, Captions]:
     """`step` for B streams at once, every array with a leading axis B; a stream that has ended gets n_valid 0.
 
