@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from lvc_jax.data import segments
+from lvc_jax.errors import InputError
 from lvc_jax.evaluation.suite import SegmentFrames
 from lvc_jax.metrics.slots import References
 
@@ -20,6 +21,22 @@ NAMES = {
     "shuffled_features": "model, shuffled features",
     "verbalised_argmax": "verbalised arg-max",
 }
+
+
+def choose(names: Sequence[str], dataset: str) -> tuple[str, ...]:
+    """The baselines that a list of names asks for: `all`, `none`, or names as in `NAMES`.
+
+    Raises:
+        InputError: an unknown name, or the arg-max of a data set whose features are no classifier scores.
+    """
+    salads = dataset.partition("/")[0] == "fifty_salads"
+    known = [name for name in NAMES if name != "model" and (salads or name != "verbalised_argmax")]
+    if list(names) in (["all"], ["none"]):
+        return tuple(known) if names[0] == "all" else ()
+    for name in names:
+        if name not in known:
+            raise InputError(f"--baselines: {name!r} is none of {', '.join(known)}, all, none (dataset {dataset})")
+    return tuple(dict.fromkeys(names))
 
 
 def always_silent(references: References) -> Items:
@@ -71,14 +88,16 @@ def verbalised_argmax(
     Args:
         references: {video: {"duration": seconds}}.
         segment_scores: for each video the classifier scores of its segments' rows [n, classes].
-        sentences: the sentence of each class; None for background, which stays silent.
+        sentences: the sentence of each class; None for background, which stays silent, as does a segment
+            without rows.
         segment_frames: Δt in frames at 30 per second, or "video".
     """
     result: Items = {}
     for video, reference in references.items():
         result[video] = []
         for k, span in enumerate(_spans(reference["duration"], segment_frames)):
-            sentence = sentences[int(np.argmax(segment_scores[video][k].mean(axis=0)))]
+            rows = segment_scores[video][k]
+            sentence = sentences[int(np.argmax(rows.mean(axis=0)))] if len(rows) else None
             if sentence is not None:
                 result[video].append(_item(span, sentence, k))
     return result

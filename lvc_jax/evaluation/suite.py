@@ -69,7 +69,9 @@ def split_references(references: References, segment_frames: int) -> dict[str, d
     }
 
 
-def score(references: References, predictions: Predictions, segment_frames: SegmentFrames) -> Result:
+def score(
+    references: References, predictions: Predictions, segment_frames: SegmentFrames, reading: Reading | None = None
+) -> Result:
     """Scores predictions for every video of the references.
 
     Args:
@@ -77,13 +79,15 @@ def score(references: References, predictions: Predictions, segment_frames: Segm
         predictions: {video: [{"timestamp": [start, end] seconds, "sentence", optionally "segment", "score", "count"}]}.
         segment_frames: Δt in frames at 30 per second, or "video" for captions of whole videos, which get no Live
             Score, no delay and no split annotations.
+        reading: of the Live Score; the defaults if None. Its Δt is `segment_frames`.
 
     Returns:
         Scores as fractions (delays in seconds).
     """
     live = segment_frames != "video"
+    reading = dataclasses.replace(reading or Reading(), segment_frames=segment_frames)
     delta_t = None if segment_frames == "video" else segments.segment_seconds(segment_frames)
-    videos = live_score.score_videos(references, predictions, Reading(segment_frames)) if live else {}
+    videos = live_score.score_videos(references, predictions, reading) if live else {}
     metrics: dict[str, float | None] = {**live_score.summary(videos)} if live else {}
     metrics.update(dense_captioning.precision_recall(references, predictions))
     if segment_frames != "video":
@@ -93,9 +97,10 @@ def score(references: References, predictions: Predictions, segment_frames: Segm
     return Result(metrics, videos)
 
 
-def signatures(segment_frames: SegmentFrames) -> list[str]:
+def signatures(segment_frames: SegmentFrames, reading: Reading | None = None) -> list[str]:
     """One signature line for each part of `score`."""
-    live = [] if segment_frames == "video" else [Reading(segment_frames).signature]
+    reading = dataclasses.replace(reading or Reading(), segment_frames=segment_frames)
+    live = [] if segment_frames == "video" else [reading.signature]
     return [*live, dense_captioning.localisation_signature(), online.online_signature(segment_frames)]
 
 

@@ -1,0 +1,102 @@
+"""Scores a checkpoint on a split, beside baselines that know nothing.
+
+    python -m lvc_jax.evaluate --checkpoint=runs/shapes --split=test --segment_frames=24,48 --output=runs/shapes/scores
+
+Writes predictions_<Δt>.json, scores.json, table.txt, table.md, live_score_<Δt>.png, timeline_<Δt>.png and report.html.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+
+from absl import flags
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from lvc_jax import cli
+from lvc_jax.data.datasets import open_dataset
+from lvc_jax.errors import InputError
+from lvc_jax.evaluation import baselines, predict, render, suite, table
+from lvc_jax.evaluation.run import Run, evaluate
+from lvc_jax.evaluation.selection import Selection
+from lvc_jax.training import checkpoints
+from lvc_jax.version import __version__
+
+CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Workdir of a training run, or its checkpoints folder.")
+WHICH = flags.DEFINE_enum("which", "best", ["best", "latest"], "Best by validation score, or the newest.")
+SPLIT = flags.DEFINE_string("split", "val", "Split to caption.")
+SEGMENT_FRAMES = flags.DEFINE_string("segment_frames", "150", "Δt in frames at 30 per second: a list, or 'video'.")
+OUTPUT = flags.DEFINE_string("output", None, "Folder for predictions, scores, table, plots and report.")
+MAX_VIDEOS = flags.DEFINE_integer("max_videos", None, "A seeded sample of this many videos instead of all.")
+SEED = flags.DEFINE_integer("seed", 0, "Of the sample and of the shuffled features.", lower_bound=0)
+DATA_DIR = flags.DEFINE_string("data_dir", None, "Folder of prepared datasets; the checkpoint's by default.")
+DATASET = flags.DEFINE_string("dataset", None, "Dataset; the checkpoint's by default.")
+TRAIN_SPLIT = flags.DEFINE_string("train_split", None, "Where the most frequent caption is counted.")
+CONSOLIDATION = flags.DEFINE_enum("consolidation", None, ["slot", "events", "rerank"], "Temporal filter.")
+MEMORY = flags.DEFINE_integer("memory", None, "M, segments in the window, the current one included.", lower_bound=1)
+BATCH = flags.DEFINE_integer("batch", 8, "Videos captioned at once.", lower_bound=1)
+BASELINES = flags.DEFINE_list("baselines", ["all"], "Baselines beside the model: names, 'all' or 'none'.")
+
+
+def main() -> None:
+    if not CHECKPOINT.value:
+        raise InputError("--checkpoint is missing: give the workdir of a training run")
+    if not OUTPUT.value:
+        raise InputError("--output is missing: give a folder for the results")
+    frames = suite.parse_segment_frames(SEGMENT_FRAMES.value)
+    model = checkpoints.load_for_inference(CHECKPOINT.value, which=WHICH.value)
+    name = DATASET.value or model.config.dataset
+    data_dir = DATA_DIR.value or model.config.data_dir
+    dataset = open_dataset(data_dir, name, SPLIT.value)
+    predict.check_features(model.feature_info, dataset.info, f"{name}, split {SPLIT.value}")
+    chosen = baselines.choose(BASELINES.value, name)
+    most_frequent = None
+    if "most_frequent" in chosen:
+        train_split = TRAIN_SPLIT.value or model.config.get("train_split", "train")
+        most_frequent = baselines.most_frequent_sentence(open_dataset(data_dir, name, train_split).sentences())
+    run = Run(
+        model=model,
+        selection=Selection(dataset, MAX_VIDEOS.value, SEED.value),
+        segment_frames=frames,
+        overrides={"consolidation": CONSOLIDATION.value, "memory": MEMORY.value},
+        baselines=chosen,
+        most_frequent=most_frequent,
+        batch=BATCH.value,
+        header={
+            "checkpoint": str(CHECKPOINT.value),
+            "which": WHICH.value,
+            "step": int(model.step),
+            "dataset": name,
+            "split": SPLIT.value,
+            "features": dataset.info.backbone,
+            "version": __version__,
+        },
+    )
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        results = evaluate(run, bar)
+    output = Path(OUTPUT.value)
+    title = (
+        f"{name}, split {SPLIT.value}, {len(run.selection)} videos; captions: {dataset.caption_kind}; "
+        f"features: {dataset.info.backbone}"
+    )
+    render.write(
+        output,
+        title=title,
+        kind=dataset.caption_kind,
+        run=run,
+        results=results,
+        command=shlex.join(["python", "-m", "lvc_jax.evaluate", *sys.argv[1:]]),
+    )
+    console = Console()
+    console.print(table.rich_table(title, render.rows(results)))
+    for note in results.notes:
+        console.print(note, highlight=False)
+    for entry in frames:
+        for line in suite.signatures(entry):
+            print(line)
+    print(f"report: {output / 'report.html'}")
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,114 @@
+"""One evaluation: the model and its baselines, for every Δt."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from rich.progress import Progress
+
+from lvc_jax.data.datasets import fifty_salads
+from lvc_jax.evaluation import baselines, predict, suite
+from lvc_jax.evaluation.baselines import Items
+from lvc_jax.evaluation.predict import Model
+from lvc_jax.evaluation.selection import Selection
+from lvc_jax.evaluation.suite import Result, SegmentFrames
+from lvc_jax.metrics.slots import References
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """What to evaluate.
+
+    Attributes:
+        model: a loaded checkpoint.
+        selection: the videos.
+        segment_frames: every Δt, in frames at 30 per second, or "video".
+        overrides: stream settings that win over the checkpoint's; None means "the checkpoint's".
+        baselines: names out of `baselines.NAMES`.
+        most_frequent: the caption of that baseline.
+        header: of the predictions files.
+        batch: videos captioned at once.
+    """
+
+    model: Model
+    selection: Selection
+    segment_frames: tuple[SegmentFrames, ...]
+    overrides: Mapping[str, Any]
+    baselines: tuple[str, ...]
+    most_frequent: str | None
+    header: Mapping[str, Any]
+    batch: int = 8
+
+
+@dataclasses.dataclass
+class Results:
+    """What came out; every mapping is by Δt.
+
+    Attributes:
+        references: of the videos.
+        scores: {Δt: {method: Result}}, the model first.
+        predictions: {Δt: items} of the model.
+        headers: of the predictions files.
+        notes: sentences that belong beside the numbers.
+    """
+
+    references: dict[str, dict[str, Any]]
+    scores: dict[SegmentFrames, dict[str, Result]] = dataclasses.field(default_factory=dict)
+    predictions: dict[SegmentFrames, Items] = dataclasses.field(default_factory=dict)
+    headers: dict[SegmentFrames, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+
+def evaluate(run: Run, bar: Progress) -> Results:
+    """Captions and scores everything.
+
+    Args:
+        run: what to evaluate.
+        bar: shows a task for each Δt.
+    """
+    results = Results(run.selection.references())
+    if run.most_frequent is not None:
+        results.notes.append(f"Most frequent caption of the training split: {run.most_frequent!r}.")
+    for frames in run.segment_frames:
+        total, held, _ = run.selection.count_segments(frames)
+        if held:
+            results.notes.append(
+                f"Δt = {frames}: {held} of {total} segments bring no new feature row (one row every "
+                f"{run.selection.info.stride_s:g} s): they see the last row again, or nothing before the first."
+            )
+        passes = 1 + ("shuffled_features" in run.baselines)
+        task = bar.add_task(f"Δt = {frames}", total=passes * total)
+        config = predict.stream_config(run.model, run.selection, frames, **run.overrides)
+        results.headers[frames] = {
+            **run.header,
+            "segment_frames": frames,
+            "memory": config.memory,
+            "mode": config.mode,
+            "consolidation": config.consolidation,
+        }
+        caption = functools.partial(
+            predict.caption,
+            run.model,
+            run.selection,
+            frames,
+            config,
+            batch=run.batch,
+            progress=functools.partial(bar.advance, task),
+        )
+        items = {"model": caption()}
+        for name in run.baselines:
+            shuffled = name == "shuffled_features"
+            items[name] = caption(shuffled=True) if shuffled else _baseline(name, run, results.references, frames)
+        results.predictions[frames] = items["model"]
+        results.scores[frames] = {name: suite.score(results.references, own, frames) for name, own in items.items()}
+    return results
+
+
+def _baseline(name: str, run: Run, references: References, frames: SegmentFrames) -> Items:
+    if name == "always_silent":
+        return baselines.always_silent(references)
+    if name == "most_frequent":
+        return baselines.most_frequent(references, run.most_frequent, frames)
+    scores = {clip.id: clip.segments for clip in run.selection.clips(frames)}
+    return baselines.verbalised_argmax(references, scores, fifty_salads.SENTENCES, frames)
