@@ -56,8 +56,8 @@ def print_summary(summary: dict) -> None:
     """What is in the dataset, one line a split and one for each kind of repair and each skipped video."""
     info = summary["feature_info"]
     print(
-        f"features: {info['backbone']}, {info['dim']} numbers every {info['stride_s']:g} s over {info['window_s']:g} s; "
-        f"captions: {summary['caption_kind']}"
+        f"features: {info['backbone']}, {info['dim']} numbers every {info['stride_s']:g} s "
+        f"over {info['window_s']:g} s; captions: {summary['caption_kind']}"
     )
     for name, split in summary["splits"].items():
         captions = " + ".join(map(str, split["captions"]))

@@ -7,6 +7,7 @@ whole video.
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -117,7 +118,7 @@ def cut_window(info: FeatureInfo, n_rows: int, duration: float, k: int, segment_
     if (np.diff(bounds) > 0).all():
         rows = np.arange(bounds[0], bounds[-1], dtype=np.int32)
     else:  # a segment in which no row ends holds the one before it
-        parts = [np.arange(a, b) if a < b else [max(a - 1, 0)] for a, b in zip(bounds[:-1], bounds[1:])]
+        parts = [np.arange(a, b) if a < b else [max(a - 1, 0)] for a, b in itertools.pairwise(bounds)]
         rows = np.concatenate(parts).astype(np.int32)
     return Window(rows, first * segments.segment_seconds(segment_frames), end, segment_start, end)
 

@@ -6,7 +6,7 @@ and needs TensorFlow for ragged lists; the features are raw bytes of float16 or 
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -30,7 +30,7 @@ class CaptionBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
     """
 
     VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First version."}
+    RELEASE_NOTES: ClassVar = {"1.0.0": "First version."}
     DESCRIPTION = ""
     CITATION = ""
     CAPTION_KIND = "human captions"

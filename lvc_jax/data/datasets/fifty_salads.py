@@ -6,6 +6,7 @@ Fold n becomes the split `fold_<n>`. The captions are verbalised labels, not hum
 reported as "50Salads, verbalised labels".
 """
 
+import itertools
 import os
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def label_events(labels: Int[np.ndarray, " T"]) -> tuple[Event, ...]:
     bounds = np.concatenate([[0], edges, [len(labels)]])
     return tuple(
         Event(float(start), float(end), str(SENTENCES[labels[start]]))
-        for start, end in zip(bounds[:-1], bounds[1:])
+        for start, end in itertools.pairwise(bounds)
         if labels[start] != BACKGROUND
     )
 
