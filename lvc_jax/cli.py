@@ -18,7 +18,12 @@ def _parse(argv: Sequence[str]) -> list[str]:
     try:
         return list(flags.FLAGS(list(argv)))
     except flags.Error as error:
-        raise InputError(f"{error}; see --help") from None
+        # A config file that fails brings its traceback; its first and last line say what went wrong.
+        lines = str(error).strip().splitlines()
+        raise InputError(f"{' '.join(lines[:1] + lines[1:][-1:])}; see --help") from None
+    except AttributeError as error:
+        # ml_collections, for a --config.KEY that the config file does not have.
+        raise InputError(f"unknown key {error} in a --config.KEY flag; it must be a key of the config file") from None
 
 
 def run(main: Callable[[], int | None]) -> None:

@@ -99,7 +99,7 @@ def _layer_terms(
         "giou": giou.sum() / num_boxes,
         "bbox": distance.sum() / num_boxes,
     }
-    if weights.count > 0:
+    if weights.count > 0 and outputs["count_logits"] is not None:
         terms["count"] = count_loss(weights.count_loss, outputs["count_logits"][layer], batch["count"])
     if weights.caption > 0:
         hidden = jnp.take_along_axis(outputs["hidden"][layer], index[:, :, None], axis=1)

@@ -1,0 +1,35 @@
+"""The Live Video Captioning paper's model and losses on ActivityNet Captions, one checkpoint for all six Δt.
+
+    python -m lvc_jax.train --config=configs/anet.py
+
+Paper: deformable transformer (2 + 2 layers), 10 queries, vanilla LSTM captions, weights 2, 1, 1, 1 and cross-entropy
+for the count. The optimiser's numbers are not in the paper; these are this project's choice.
+
+Data: `activitynet_captions`, prepared with any feature set (its dimension is read from the data). Where several are
+prepared, name one: --config.dataset=activitynet_captions/oracle_action_labels
+Machine: any; the batch is split over all devices. Time and result: Not yet measured.
+"""
+
+from ml_collections import ConfigDict
+
+from lvc_jax.training.run_config import default_config
+
+
+def get_config(arg: str | None = None) -> ConfigDict:
+    """Paper weights; takes no argument."""
+    if arg:
+        raise ValueError(f"anet.py takes no argument, got {arg!r}")
+    config = default_config()
+    config.dataset = "activitynet_captions"
+    config.train_split = "train"
+    config.segment_frames = (24, 48, 72, 96, 120, 150)
+    config.memory = 1
+    config.batch_size = 16
+    config.num_train_steps = config.optimizer.decay_steps = 10_000
+    config.optimizer.warmup_steps = 500
+    config.checkpoint_every = 500
+    config.eval.every = 2_000
+    config.eval.split = "val_1"
+    config.eval.segment_frames = 150
+    config.streaming.segment_frames = 150
+    return config

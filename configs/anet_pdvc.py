@@ -1,0 +1,42 @@
+"""The PDVC reference's dense captioning of whole videos: its losses, its optimiser, its schedule (TSP features, light).
+
+    python -m lvc_jax.train --config=configs/anet_pdvc.py
+
+Weights 4, 2, 0.5, 2 and the frequency-weighted count loss; Adam with coupled weight decay 1e-4, learning rate 5e-5
+halved at epochs 8, 11, ..., 26 of 30, one video a step, gradient norm clipped at 100.
+
+Data: `activitynet_captions` with TSP features. Machine: any. Time and result: Not yet measured.
+"""
+
+from ml_collections import ConfigDict
+
+from lvc_jax.training.run_config import default_config
+
+VIDEOS = 10_009  # steps of one epoch at one video a step
+EPOCHS = 30
+
+
+def get_config(arg: str | None = None) -> ConfigDict:
+    """PDVC hyper-parameters; takes no argument."""
+    if arg:
+        raise ValueError(f"anet_pdvc.py takes no argument, got {arg!r}")
+    config = default_config()
+    config.dataset = "activitynet_captions"
+    config.mode = "video"
+    config.max_events = 30
+    config.batch_size = 1
+    config.num_train_steps = EPOCHS * VIDEOS
+    config.checkpoint_every = VIDEOS
+    config.log_every = 100
+    config.loss.update({"giou": 4.0, "cls": 2.0, "count": 0.5, "caption": 2.0, "count_loss": "pdvc"})
+    config.optimizer.name = "adam"
+    config.optimizer.learning_rate = 5e-5
+    config.optimizer.weight_decay = 1e-4
+    config.optimizer.clip_norm = 100.0
+    config.optimizer.schedule = "piecewise"
+    config.optimizer.boundaries = tuple(epoch * VIDEOS for epoch in range(8, EPOCHS - 1, 3))
+    config.optimizer.decay_factor = 0.5
+    config.streaming.consolidation = "rerank"
+    config.streaming.min_events = 1
+    config.streaming.mode = "reference"
+    return config

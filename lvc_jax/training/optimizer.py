@@ -1,0 +1,70 @@
+"""The optimiser and its learning rate, from the `optimizer` part of a config."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import optax
+
+from lvc_jax.errors import InputError
+
+Schedule = Callable[[Any], Any]
+
+
+def make_schedule(config: Any) -> Schedule:
+    """Learning rate as a function of the training step (batches read so far).
+
+    Args:
+        config: `learning_rate` and `schedule`: "constant"; "piecewise" (times `decay_factor` at every step of
+            `boundaries`, as the PDVC reference halves it); "warmup_cosine" (linear from 0 over `warmup_steps`, then a
+            cosine to `end_factor` times the peak at step `decay_steps`, constant after it). The horizon is a key of
+            its own, so a run that is stopped early and continued with more steps follows the same curve.
+
+    Raises:
+        InputError: for an unknown name or an impossible number.
+    """
+    peak = float(config.learning_rate)
+    if peak <= 0:
+        raise InputError(f"optimizer.learning_rate={peak}: must be positive")
+    if config.schedule == "constant":
+        return optax.constant_schedule(peak)
+    if config.schedule == "piecewise":
+        return optax.piecewise_constant_schedule(peak, {int(b): float(config.decay_factor) for b in config.boundaries})
+    if config.schedule == "warmup_cosine":
+        warmup, horizon = int(config.warmup_steps), int(config.decay_steps)
+        if not 0 <= warmup < horizon:
+            raise InputError(f"optimizer.warmup_steps={warmup}: must be at least 0 and below decay_steps={horizon}")
+        end = peak * float(config.end_factor)
+        return optax.warmup_cosine_decay_schedule(0.0 if warmup else peak, peak, warmup, horizon, end)
+    raise InputError(f"optimizer.schedule={config.schedule!r}: choose constant, piecewise or warmup_cosine")
+
+
+def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.GradientTransformation, Schedule]:
+    """Clipping by global norm, weight decay, Adam, learning rate; optionally over several accumulated batches.
+
+    Args:
+        config: `name` ("adam" adds weight decay to the gradient, as the PDVC reference does; "adamw" decouples it),
+            `weight_decay`, `clip_norm` (0 for none), `b1`, `b2`, `eps` and what `make_schedule` reads.
+        accumulation_steps: batches whose mean gradient makes one update; `schedule` still counts batches.
+
+    Returns:
+        the optax transformation, and the learning rate of the update that batch number `step` (from 0) belongs to.
+    """
+    if accumulation_steps < 1:
+        raise InputError(f"accumulation_steps={accumulation_steps}: must be at least 1")
+    if config.name not in ("adam", "adamw"):
+        raise InputError(f"optimizer.name={config.name!r}: choose adam or adamw")
+    schedule = make_schedule(config)
+    adam = optax.scale_by_adam(b1=config.b1, b2=config.b2, eps=config.eps)
+    decay = optax.add_decayed_weights(config.weight_decay)
+    tx = optax.chain(
+        optax.clip_by_global_norm(config.clip_norm) if config.clip_norm else optax.identity(),
+        *((decay, adam) if config.name == "adam" else (adam, decay)),
+        optax.scale_by_learning_rate(lambda updates: schedule(updates * accumulation_steps)),
+    )
+    if accumulation_steps == 1:
+        return tx, schedule
+    many = optax.MultiSteps(tx, accumulation_steps)
+    return many.gradient_transformation(), lambda step: schedule(
+        jnp.asarray(step) // accumulation_steps * accumulation_steps
+    )
