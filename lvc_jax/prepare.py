@@ -21,31 +21,46 @@ DATA_DIR = flags.DEFINE_string("data_dir", "data", "Folder of all prepared datas
 ANNOTATIONS = flags.DEFINE_string("annotations", None, "Caption file, or folder of caption files.")
 FEATURES = flags.DEFINE_string("features", None, "Feature folder or file, or oracle:FOLDER of action segments.")
 FEATURE_DTYPE = flags.DEFINE_enum("feature_dtype", "float32", ["float32", "float16"], "Type of the features on disk.")
+BACKBONE = flags.DEFINE_string("backbone", "colour_moments", "clips: extractor to use where no --features are given.")
+NUM_VIDEOS = {
+    split: flags.DEFINE_integer(f"num_{split}", None, f"moving_shapes: {split} videos.", lower_bound=0)
+    for split in ("train", "val", "test")
+}
+SEED = flags.DEFINE_integer("seed", 0, "moving_shapes: seed of the whole dataset.")
+WORKERS = flags.DEFINE_integer(
+    "workers", None, "moving_shapes: rendering processes; default one a core.", lower_bound=1
+)
 SKIP_MISSING = flags.DEFINE_bool("skip_missing", False, "Skip and count videos without usable features.")
 OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a dataset that was prepared from other inputs.")
 
 
 def main() -> None:
-    console = Console(stderr=True)
     begun = time.monotonic()
-    options = registry.Options(
-        data_dir=Path(DATA_DIR.value),
-        annotations=ANNOTATIONS.value,
-        features=FEATURES.value,
-        feature_dtype=FEATURE_DTYPE.value,
-    )
-    builder, source = registry.make(DATASET.value, options)
-    total = sum(len(split.ids) for split in source.splits.values())
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(f"{DATASET.value}: videos", total=total)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        making = bar.add_task("videos and features", total=None)
+        options = registry.Options(
+            data_dir=Path(DATA_DIR.value),
+            annotations=ANNOTATIONS.value,
+            features=FEATURES.value,
+            feature_dtype=FEATURE_DTYPE.value,
+            backbone=BACKBONE.value,
+            sizes={split: flag.value for split, flag in NUM_VIDEOS.items() if flag.value is not None},
+            seed=SEED.value,
+            workers=WORKERS.value,
+            progress=lambda done, total: bar.update(making, completed=done, total=total),
+        )
+        builder, source = registry.make(DATASET.value, options)
+        bar.remove_task(making)
+        total = sum(len(split.ids) for split in source.splits.values())
+        writing_task = bar.add_task("records", total=total)
         folder, summary, was_there = writing.write(
             builder,
             source,
             DATA_DIR.value,
             skip_missing=SKIP_MISSING.value,
             overwrite=OVERWRITE.value,
-            progress=lambda count: bar.advance(task, count),
+            progress=lambda count: bar.advance(writing_task, count),
         )
     print(f"{DATASET.value}: already prepared in {folder}" if was_there else f"{DATASET.value}: prepared in {folder}")
     print_summary(summary)

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from lvc_jax.data.datasets import fifty_salads
+from lvc_jax.data.datasets import activitynet_captions, clips, fifty_salads, shapes_builder, youcook2
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source
 from lvc_jax.errors import InputError
@@ -19,12 +19,35 @@ class Options:
         annotations: caption file or folder.
         features: feature folder or file, or "oracle:FOLDER" of action segments.
         feature_dtype: "float32" or "float16" on disk.
+        backbone: clips: the extractor to use where no features are given.
+        sizes: moving_shapes: number of videos by split.
+        seed: moving_shapes.
+        workers: moving_shapes: rendering processes.
+        progress: called with (done, total) while videos are made.
     """
 
     data_dir: Path
     annotations: str | None = None
     features: str | None = None
     feature_dtype: str = "float32"
+    backbone: str = "colour_moments"
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)
+    seed: int = 0
+    workers: int | None = None
+    progress: Callable[[int, int], None] = lambda done, total: None
+
+
+def _activitynet_captions(options: Options) -> Source:
+    folder = _given(options.annotations, "--annotations", "the folder with train.json, val_1.json and val_2.json")
+    features = _given(options.features, "--features", "a feature folder or file, or oracle:FOLDER of action segments")
+    return activitynet_captions.source(folder, features, options.feature_dtype)
+
+
+def _youcook2(options: Options) -> Source:
+    folder = _given(options.annotations, "--annotations", "the folder with train.json and val.json")
+    return youcook2.source(
+        folder, _given(options.features, "--features", "a feature folder or file"), options.feature_dtype
+    )
 
 
 def _fifty_salads(options: Options) -> Source:
@@ -33,8 +56,34 @@ def _fifty_salads(options: Options) -> Source:
     )
 
 
+def _clips(options: Options) -> Source:
+    path = _given(options.annotations, "--annotations", "the annotation file, or its folder")
+    return clips.source(
+        path,
+        options.data_dir,
+        features=options.features,
+        backbone=options.backbone,
+        dtype=options.feature_dtype,
+    )
+
+
+def _moving_shapes(options: Options) -> Source:
+    return shapes_builder.source(
+        options.data_dir,
+        sizes=options.sizes,
+        seed=options.seed,
+        workers=options.workers,
+        dtype=options.feature_dtype,
+        progress=options.progress,
+    )
+
+
 BUILDERS: dict[str, tuple[type[CaptionBuilder], Callable[[Options], Source]]] = {
+    "activitynet_captions": (activitynet_captions.ActivitynetCaptions, _activitynet_captions),
+    "clips": (clips.Clips, _clips),
     "fifty_salads": (fifty_salads.FiftySalads, _fifty_salads),
+    "moving_shapes": (shapes_builder.MovingShapes, _moving_shapes),
+    "youcook2": (youcook2.Youcook2, _youcook2),
 }
 
 

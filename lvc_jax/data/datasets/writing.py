@@ -123,8 +123,8 @@ def write(
             json.dump(rows, file)
     with atomic_write(made / PREPARED) as file:
         json.dump(summary, file, indent=1)
-    if overwrite:
-        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        os.rename(folder, staging / "replaced")
     os.rename(made, folder)
     shutil.rmtree(staging)
     return folder, summary, False
