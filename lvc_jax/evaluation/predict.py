@@ -15,13 +15,19 @@ from lvc_jax.streaming.state import StreamConfig, rows_per_segment
 
 
 class Model(Protocol):
-    """What is needed of a loaded checkpoint."""
+    """What is needed of a loaded checkpoint, or of a model that is still training."""
 
-    config: Any
-    model_config: ModelConfig
-    params: Any
-    vocabulary: Vocabulary
-    feature_info: FeatureInfo
+    @property
+    def config(self) -> Any: ...
+
+    @property
+    def model_config(self) -> ModelConfig: ...
+
+    @property
+    def params(self) -> Any: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
 
 
 def check_features(wanted: FeatureInfo, given: FeatureInfo, where: str) -> None:
@@ -46,14 +52,15 @@ def stream_config(model: Model, selection: Selection, segment_frames: SegmentFra
     """
     settings = dict(model.config.get("streaming", {}))
     settings.pop("max_rows", None)
+    stride_s = selection.info.stride_s
     _, _, most = selection.count_segments(segment_frames)
     if segment_frames == "video":
         overrides = {**overrides, "memory": 1, "consolidation": "rerank"}
         frames, rows = settings.get("segment_frames", 1), most
     else:
-        frames, rows = segment_frames, max(most, rows_per_segment(segment_frames, selection.info))
+        frames, rows = segment_frames, max(most, rows_per_segment(segment_frames, stride_s))
     return StreamConfig.from_settings(
-        model.model_config, settings, selection.info, segment_frames=frames, max_rows=rows, **overrides
+        model.model_config, settings, stride_s, segment_frames=frames, max_rows=rows, **overrides
     )
 
 

@@ -46,7 +46,8 @@ def score(references: References, predictions: Predictions, delta_t: float | Non
     A slot is silent where no reference set has an event. The keys:
 
     - exact_match: share of non-silent slots whose highest-scored caption is a reference of an event that overlaps the
-      slot, lower-cased and without outer blanks and the final period; exact_match_all: the same asked of every caption of the slot (at least one).
+      slot, lower-cased and without outer blanks and the final period; exact_match_all: the same asked of every caption
+      of the slot (at least one).
     - silent_kept: share of silent slots without a caption.
     - count_accuracy: share of slots with as many captions (or with the prediction's own `count`) as one of the
       reference sets has events there.

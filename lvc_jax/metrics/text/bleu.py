@@ -1,5 +1,6 @@
 """BLEU-1..4 with the guards of the caption evaluation toolkits (no smoothing, closest reference length)."""
 
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,9 +25,10 @@ class Statistics(NamedTuple):
     reference_length: Float[np.ndarray, " n"]
 
 
-def _split(tokens: Sequence[str]) -> list[str]:
+@functools.lru_cache(maxsize=1 << 16)
+def _split(tokens: tuple[str, ...]) -> tuple[str, ...]:
     # Numbers such as `1 1/2` are one token with a no-break space inside, which BLEU splits and ROUGE does not.
-    return [part for token in tokens for part in token.split("\u00a0")]
+    return tuple(part for token in tokens for part in token.split("\u00a0"))
 
 
 def _counts(
@@ -46,9 +48,9 @@ def statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequenc
     Returns:
         Statistics of the n items; counts are clipped by the largest count over an item's references.
     """
-    hypotheses = [_split(tokens) for tokens in hypotheses]
+    hypotheses = [_split(tuple(tokens)) for tokens in hypotheses]
     number = len(hypotheses)
-    flat = [_split(tokens) for group in references for tokens in group]
+    flat = [_split(tuple(tokens)) for group in references for tokens in group]
     owner = np.repeat(np.arange(number), [len(group) for group in references])
     ids, lengths = word_ids([*hypotheses, *flat])
     hyp_lengths, ref_lengths = lengths[:number], lengths[number:]

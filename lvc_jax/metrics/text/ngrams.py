@@ -15,12 +15,15 @@ def word_ids(sentences: Sequence[Sequence[str]]) -> tuple[Int[np.ndarray, "n wid
     Returns:
         ids [n, width] and lengths [n]; equal words have equal ids across the batch.
     """
-    lengths = np.fromiter((len(sentence) for sentence in sentences), np.int64, len(sentences))
+    # Sentences recur (one caption meets several references), so each distinct one is coded once.
+    rows: dict[Sequence[str], int] = {}
+    index = [rows.setdefault(tuple(sentence), len(rows)) for sentence in sentences]
+    lengths = np.fromiter((len(sentence) for sentence in rows), np.int64, len(rows))
     table: dict[str, int] = {}
-    flat = [table.setdefault(word, len(table)) for sentence in sentences for word in sentence]
-    ids = np.full((len(sentences), int(lengths.max(initial=1)) or 1), -1, np.int64)
+    flat = [table.setdefault(word, len(table)) for sentence in rows for word in sentence]
+    ids = np.full((len(rows), int(lengths.max(initial=1))), -1, np.int64)
     ids[np.arange(ids.shape[1])[None] < lengths[:, None]] = flat
-    return ids, lengths
+    return ids[index], lengths[index]
 
 
 def ngram_ids(ids: Int[np.ndarray, "n width"], order: int) -> list[Int[np.ndarray, "n width"]]:
