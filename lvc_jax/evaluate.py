@@ -88,10 +88,8 @@ def main() -> None:
         results=results,
         command=shlex.join(["python", "-m", "lvc_jax.evaluate", *sys.argv[1:]]),
     )
-    console = Console()
-    console.print(table.rich_table(title, render.rows(results)))
-    for note in results.notes:
-        console.print(note, highlight=False)
+    table.show(title, render.rows(results))
+    print("\n".join(results.notes))
     for entry in frames:
         for line in suite.signatures(entry):
             print(line)

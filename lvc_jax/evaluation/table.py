@@ -26,6 +26,7 @@ COLUMNS = (
     ("delay (s)", "delay_mean_s", "number"),
     ("never capt.", "delay_missed_share", "percent"),
 )
+WIDTH = 150
 Rows = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
 
@@ -60,10 +61,31 @@ def rich_table(title: str, rows: Rows) -> Table:
     return table
 
 
-def as_text(title: str, rows: Rows, width: int = 150) -> str:
+def tall_table(title: str, frames: str, methods: Mapping[str, Mapping[str, float | None]]) -> Table:
+    """One Δt with a row a metric, for a narrow terminal."""
+    table = Table(title=f"{title}; Δt = {frames}", title_justify="left", header_style="bold", box=None)
+    table.add_column("metric", no_wrap=True)
+    for name in methods:
+        table.add_column(NAMES.get(name, name), justify="right")
+    for header, key, kind in COLUMNS:
+        table.add_row(header, *(_cell(metrics.get(key), kind) for metrics in methods.values()))
+    return table
+
+
+def show(title: str, rows: Rows) -> None:
+    """Prints the table; on a terminal that is too narrow for it, one tall table for each Δt."""
+    console = Console()
+    if console.is_terminal and console.width < WIDTH:
+        for frames, methods in rows.items():
+            console.print(tall_table(title, frames, methods))
+    else:
+        print(as_text(title, rows), end="")
+
+
+def as_text(title: str, rows: Rows) -> str:
     """The table as plain text."""
     buffer = io.StringIO()
-    Console(file=buffer, width=width, color_system=None, legacy_windows=False).print(rich_table(title, rows))
+    Console(file=buffer, width=WIDTH, color_system=None, legacy_windows=False).print(rich_table(title, rows))
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
