@@ -5,8 +5,8 @@ import numpy as np
 from jaxtyping import Array, Int
 
 
-def resample_indices(length: int | Int[Array, ""], num_frames: int) -> Int[Array, "num_frames"]:
-    """Which of `length` rows stands at each of `num_frames` evenly spread places; first and last rows map to themselves.
+def resample_indices(length: int | Int[Array, ""], num_frames: int) -> Int[Array, " num_frames"]:
+    """Which of `length` rows stands at each of `num_frames` evenly spread places, from the first row to the last.
 
     Place i lies at i * (length - 1) / (num_frames - 1); the nearest row is taken, and the lower one of a tie, as the
     PDVC reference does. One row is repeated.

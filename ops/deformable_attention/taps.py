@@ -31,7 +31,7 @@ class Taps(NamedTuple):
 
 
 def two_taps(rows: Float[Array, "... levels points"], level_lengths: tuple[int, ...]) -> Taps:
-    """The rows floor(x) and floor(x) + 1 of every position; indices are clipped into the level, `inside` tells the rest."""
+    """Rows floor(x) and floor(x) + 1 of every position; indices are clipped into the level, `inside` keeps track."""
     lengths = np.asarray(level_lengths, np.int32)[:, None]
     starts = np.cumsum([0, *level_lengths[:-1]]).astype(np.int32)[:, None]
     floor = jnp.floor(rows)
