@@ -107,7 +107,7 @@ class CaptionHead(nn.Module):
         return final[5], final[6]
 
     def _cast(self, parameter: Array) -> Array:
-        return parameter.astype(self.config.dtype)
+        return jnp.asarray(parameter, self.config.dtype)
 
     def _event_gates(self, hidden: Array) -> Array:
         scale = 1.0 if self.attends else CLIP_MEAN
