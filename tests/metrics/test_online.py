@@ -1,0 +1,82 @@
+"""Counts over slots: exact captions, silence, delay."""
+
+import pytest
+
+from lvc_jax.metrics import online, slots
+
+VIDEO = {
+    "duration": 12.0,
+    "references": [[(0.0, 4.0, "A man runs."), (3.0, 5.0, "a dog barks")], [(1.0, 4.0, "somebody runs")]],
+}
+
+
+def item(segment: int, sentence: str, score: float = 1.0, **more: object) -> dict:
+    return {"timestamp": [0, 1], "sentence": sentence, "segment": segment, "score": score, **more}
+
+
+def test_slots_of_time() -> None:
+    # Slots of 2.5 s: [0, 2.5) [2.5, 5) [5, 7.5) [7.5, 10) [10, 12).
+    built = slots.build(VIDEO, [], 2.5)
+    assert [(slot.start, slot.end) for slot in built] == [(0, 2.5), (2.5, 5), (5, 7.5), (7.5, 10), (10, 12)]
+    assert [len(slot.events[0]) for slot in built] == [1, 2, 0, 0, 0]
+    assert [len(slot.events[1]) for slot in built] == [1, 1, 0, 0, 0]
+
+
+def test_a_caption_without_segment_goes_where_its_middle_is() -> None:
+    assert slots.slot_of({"timestamp": [2.0, 4.0]}, 2.5, 5) == 1
+    assert slots.slot_of({"timestamp": [11.0, 30.0]}, 2.5, 5) == 4
+
+
+def test_decimal_boundaries_make_no_extra_slot() -> None:
+    assert slots.number_of_slots(0.8 * 30, 0.8) == 30
+    assert slots.number_of_slots(24.01, 0.8) == 31
+    assert slots.number_of_slots(0.0, 0.8) == 1
+    built = slots.build({"duration": 2.4, "references": [[(0.8, 1.6, "a")]]}, [], 0.8)
+    assert [slot.silent for slot in built] == [True, False, True]
+
+
+def test_all_counts_by_hand() -> None:
+    captions = [
+        item(0, " a MAN runs"),  # right: case, blanks and the final period are nothing
+        item(1, "a cat", 0.9),
+        item(1, "a dog barks", 0.2),  # right, but not the best scored
+        item(2, "a cat"),  # false
+    ]
+    result = online.score({"v": VIDEO}, {"v": captions}, 2.5)
+    assert result["exact_match"] == 0.5
+    assert result["exact_match_all"] == 0.5
+    assert result["silent_kept"] == pytest.approx(2 / 3)
+    assert result["count_accuracy"] == pytest.approx(4 / 5)
+    assert result["false_captions_per_silent_minute"] == pytest.approx(60 / 7)
+    assert result["delay_mean_s"] == pytest.approx((2.5 + 2.0) / 2)
+    assert result["delay_missed_share"] == 0
+
+
+def test_the_counters_own_figure_wins() -> None:
+    result = online.score({"v": VIDEO}, {"v": [item(1, "a dog barks", count=2)]}, 2.5)
+    assert result["count_accuracy"] == pytest.approx(4 / 5)
+
+
+def test_never_captioned_events() -> None:
+    result = online.score({"v": VIDEO}, {"v": [item(0, "a man runs")]}, 2.5)
+    assert result["delay_mean_s"] == 2.5
+    assert result["delay_missed_share"] == 0.5
+
+
+def test_nothing_to_count_is_none() -> None:
+    busy = {"duration": 5.0, "references": [[(0.0, 5.0, "a")]]}
+    result = online.score({"v": busy}, {}, 2.5)
+    assert result["silent_kept"] is None
+    assert result["false_captions_per_silent_minute"] is None
+    assert result["delay_mean_s"] is None
+    assert result["exact_match"] == 0
+    silent = online.score({"v": {"duration": 5.0, "references": [[]]}}, {}, 2.5)
+    assert silent["exact_match"] is None
+    assert silent["silent_kept"] == 1
+
+
+def test_whole_videos_have_no_delay() -> None:
+    result = online.score({"v": VIDEO}, {"v": [item(0, "a man runs"), item(0, "a dog barks")]}, None)
+    assert "delay_mean_s" not in result
+    assert result["exact_match_all"] == 1
+    assert result["count_accuracy"] == 1

@@ -1,0 +1,98 @@
+"""BLEU and ROUGE-L against plain restatements and against the original toolkit's numbers."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lvc_jax.metrics.text import bleu, rouge
+from lvc_jax.metrics.text.pairs import PairScores
+
+SENTENCE = st.lists(st.sampled_from("abcd"), max_size=7).map(tuple)
+ITEM = st.tuples(SENTENCE, st.lists(SENTENCE, min_size=1, max_size=3))
+
+
+def plain_bleu(hypothesis: tuple, references: list[tuple]) -> list[float]:
+    scores, product = [], 1.0
+    closest = min((abs(len(r) - len(hypothesis)), len(r)) for r in references)[1]
+    for n in range(1, 5):
+        grams = [Counter(tuple(s[i : i + n]) for i in range(len(s) - n + 1)) for s in (hypothesis, *references)]
+        correct = sum(min(count, max(other[gram] for other in grams[1:])) for gram, count in grams[0].items())
+        product *= (correct + 1e-15) / (max(0, len(hypothesis) - n + 1) + 1e-9)
+        ratio = (len(hypothesis) + 1e-15) / (closest + 1e-9)
+        scores.append(product ** (1 / n) * (math.exp(max(-700, 1 - 1 / ratio)) if ratio < 1 else 1))
+    return scores
+
+
+def plain_rouge(hypothesis: tuple, references: list[tuple]) -> float:
+    def common(a: tuple, b: tuple) -> int:
+        if not a or not b:
+            return 0
+        if a[0] == b[0]:
+            return 1 + common(a[1:], b[1:])
+        return max(common(a[1:], b), common(a, b[1:]))
+
+    hypothesis, references = hypothesis or ("",), [r or ("",) for r in references]
+    lengths = [common(hypothesis, r) for r in references]
+    p = max(length / len(hypothesis) for length in lengths)
+    r = max(length / len(other) for length, other in zip(lengths, references))
+    return (1 + 1.44) * p * r / (r + 1.44 * p) if p and r else 0.0
+
+
+@given(st.lists(ITEM, min_size=1, max_size=6))
+def test_equal_to_a_plain_restatement(items: list) -> None:
+    hypotheses, references = [h for h, _ in items], [r for _, r in items]
+    expected = [plain_bleu(h, r) for h, r in items]
+    np.testing.assert_allclose(bleu.score(bleu.statistics(hypotheses, references)), expected, rtol=1e-9, atol=1e-30)
+    np.testing.assert_allclose(rouge.score(hypotheses, references), [plain_rouge(h, r) for h, r in items], rtol=1e-12)
+
+
+def test_identical_captions_have_the_toolkits_odd_values() -> None:
+    three = bleu.score(bleu.statistics([("a", "b", "c")], [[("a", "b", "c")]]))[0]
+    np.testing.assert_allclose(three, [1, 1, 1, 0.0316], rtol=2e-3)
+    assert rouge.score([()], [[()]])[0] == 1
+
+
+def test_corpus_value_of_two_pairs() -> None:
+    pairs = [
+        ("a man is standing in a room", "a man is seen standing in a kitchen"),
+        ("the cat sat on the mat", "the cat sat"),
+    ]
+    scores = PairScores(pairs)
+    np.testing.assert_allclose(scores.scores[:, 0], [0.7430381995735735, 0.4999999999166668], rtol=1e-14)
+    corpus = scores.aggregate(np.zeros(2, np.int64), 1)[0]
+    np.testing.assert_allclose(corpus[0], 0.692307692254438, rtol=1e-14)
+    np.testing.assert_allclose(corpus[3], 6.5119e-05, rtol=1e-4)
+
+
+def test_groups_without_pairs_are_zero_and_repeated_pairs_count_again() -> None:
+    scores = PairScores([("a b", "a b"), ("a b", "c"), ("a b", "a b")])
+    mean = scores.mean(np.array([0, 0, 2]), 4)
+    np.testing.assert_allclose(mean[:, 4], [0.5, 0, 1, 0])
+    assert (scores.aggregate(np.array([0, 0, 2]), 4)[[1, 3]] == 0).all()
+    assert PairScores([]).mean(np.zeros(0, np.int64), 2).shape == (2, 5)
+
+
+@pytest.fixture(scope="module")
+def golden(shared: Path) -> list[dict]:
+    pairs = json.loads((shared / "golden/text/sentence_scores.json").read_text())["pairs"]
+    return [pair for pair in pairs if "sentence" in pair]
+
+
+def test_sentence_scores_of_the_original(golden: list[dict]) -> None:
+    def split(line: str) -> tuple[str, ...]:
+        return tuple(line.split(" ")) if line else ()
+
+    hypotheses = [split(pair["hyp_tok"]) for pair in golden]
+    references = [[split(line) for line in pair["refs_tok"]] for pair in golden]
+    scores = bleu.score(bleu.statistics(hypotheses, references))
+    for n in range(4):
+        expected = [pair["sentence"][f"Bleu_{n + 1}"] for pair in golden]
+        np.testing.assert_allclose(scores[:, n], expected, rtol=1e-12, atol=1e-15)
+    expected = [pair["sentence"]["ROUGE_L"] for pair in golden]
+    np.testing.assert_allclose(rouge.score(hypotheses, references), expected, rtol=1e-12)
