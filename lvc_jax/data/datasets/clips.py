@@ -39,6 +39,7 @@ class Clips(CaptionBuilder):
     """Video files with timed captions."""
 
     DESCRIPTION = "Video files with timed captions."
+    CAPTION_KIND = "captions of the annotation file"
 
 
 def source(
