@@ -1,6 +1,7 @@
 """Captions from event queries: an LSTM over words, alone (`lstm`) or looking at the memory as well (`lstm_dsa`)."""
 
 from collections.abc import Callable
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -92,7 +93,7 @@ class CaptionHead(nn.Module):
             jnp.zeros((*rows, limit), jnp.float32),
         )
 
-        def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        def step(state: Any) -> Any:
             index, token, alive, lstm_hidden, cell, tokens, log_probs = state
             gates = event + matmul(embedding[token], word_kernel) + matmul(lstm_hidden, recurrent)
             lstm_hidden, cell = lstm_step(gates + attend(lstm_hidden), cell)

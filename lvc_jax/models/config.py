@@ -47,8 +47,11 @@ class ModelConfig:
         for name in _POSITIVE:
             if getattr(self, name) < 1:
                 raise InputError(f"model.{name}={getattr(self, name)}: must be at least 1")
-        if self.hidden_dim % (2 * self.num_heads) or self.hidden_dim % 4:
-            raise InputError(f"model.hidden_dim={self.hidden_dim}: must be a multiple of 4 and of 2 x num_heads")
+        for name in ("dropout", "caption_dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise InputError(f"model.{name}={getattr(self, name)}: must be in [0, 1)")
+        if self.hidden_dim % self.num_heads or self.hidden_dim % 4:
+            raise InputError(f"model.hidden_dim={self.hidden_dim}: must be a multiple of 4 and of num_heads")
         if self.num_frames >> (self.num_levels - 1) < 1:
             raise InputError(f"model.num_frames={self.num_frames}: too short for {self.num_levels} levels")
 
@@ -79,6 +82,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _POSITIVE = (
     "feature_dim",
     "vocab_size",
+    "hidden_dim",
+    "ff_dim",
+    "embed_dim",
+    "rnn_dim",
+    "attention_dim",
     "num_frames",
     "num_levels",
     "num_heads",

@@ -1,6 +1,7 @@
 """Class, count and box heads, one copy per decoder layer (Live Video Captioning paper, section 3.2)."""
 
 import math
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -15,11 +16,11 @@ FOREGROUND_PRIOR = 0.01
 INITIAL_LENGTH_LOGIT = -2.0
 
 
-def _class_bias(key: Array, shape: tuple[int, ...], dtype: object = jnp.float32) -> Array:
+def _class_bias(key: Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Array:
     return jnp.full(shape, -math.log((1 - FOREGROUND_PRIOR) / FOREGROUND_PRIOR), dtype)
 
 
-def _box_bias(key: Array, shape: tuple[int, ...], dtype: object = jnp.float32) -> Array:
+def _box_bias(key: Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> Array:
     # Only the first layer starts from short boxes: later layers refine what it found.
     return jnp.zeros(shape, dtype).at[0, 1].set(INITIAL_LENGTH_LOGIT)
 

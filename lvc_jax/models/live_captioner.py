@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from lvc_jax.errors import InputError
 from lvc_jax.models.caption_head import CaptionHead
 from lvc_jax.models.config import ModelConfig
 from lvc_jax.models.heads import LayerHeads
@@ -69,7 +70,16 @@ class LiveCaptioner(nn.Module):
             class_logits [D, B, N]; boxes [D, B, N, 2], (center, length) in [0, 1]; count_logits [D, B, K + 1], or None
             without a counter; hidden [D, B, N, E]; references, a tuple of what each layer got: [B, N, 1] (centers) for
             the first layer and, with box refinement, [B, N, 2] for later ones; memory [B, S, E].
+
+        Raises:
+            InputError: features of another shape than the configuration says.
         """
+        config = self.config
+        if features.shape[1:] != (config.num_frames, config.feature_dim):
+            raise InputError(
+                f"features {features.shape}: the model takes [B, {config.num_frames}, {config.feature_dim}]: "
+                "resample the rows, and check that the features come from the backbone of the checkpoint"
+            )
         memory, memory_position = self.encode(features, duration, deterministic=deterministic)
         content, position, reference = self._queries(features.shape[0], proposals)
         collected: dict[str, list[Array]] = {"class_logits": [], "boxes": [], "hidden": [], "count_logits": []}
@@ -80,12 +90,12 @@ class LiveCaptioner(nn.Module):
                 content, position, reference, memory, memory_position, proposal_mask, deterministic=deterministic
             )
             box = reference if proposals is not None else self._box(content, reference, layer)
-            if proposals is None and self.config.box_refine:
+            if proposals is None and config.box_refine:
                 reference = jax.lax.stop_gradient(box)
             collected["hidden"].append(content)
             collected["boxes"].append(box)
             collected["class_logits"].append(self.heads.foreground(content, layer))
-            if self.config.use_counter:
+            if config.use_counter:
                 collected["count_logits"].append(self.heads.count(content, layer, proposal_mask))
         outputs: Outputs = {name: jnp.stack(layers) if layers else None for name, layers in collected.items()}
         return {**outputs, "references": tuple(references), "memory": memory}

@@ -76,8 +76,7 @@ class EncoderLayer(nn.Module):
         self, rows: Float[Array, "b s e"], position: Float[Array, "b s e"], *, deterministic: bool = True
     ) -> Float[Array, "b s e"]:
         """One refinement of the flattened levels."""
-        reference = encoder_reference(self.config.level_lengths)
-        reference = jnp.broadcast_to(reference, (*rows.shape[:2], 1))
+        reference = jnp.broadcast_to(encoder_reference(self.config.level_lengths), (*rows.shape[:2], 1))
         rows = MemoryAttention(self.config, name="memory")(
             rows, position, reference, rows, position, deterministic=deterministic
         )
