@@ -37,7 +37,8 @@ OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a dataset that was pr
 def main() -> None:
     begun = time.monotonic()
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         making = bar.add_task("videos and features", total=None)
         options = registry.Options(
             data_dir=Path(DATA_DIR.value),

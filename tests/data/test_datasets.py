@@ -164,6 +164,15 @@ def test_skip_missing_counts_what_it_skips(tmp_path):
     np.testing.assert_array_equal(dataset[1].features, make_record("train_02").features)
 
 
+def test_a_split_without_a_usable_video(tmp_path):
+    def read(video_id: str) -> VideoRecord:
+        raise InputError(f"no features of video {video_id}")
+
+    source = Source(INFO, {"train": make_split("train", 1), "val": Split(["a", "b"], read)}, {})
+    with pytest.raises(InputError, match="split val: none of its 2 videos"):
+        writing.write(TinyCaptions, source, tmp_path, skip_missing=True)
+
+
 def test_records_stand_alone(tmp_path):
     """The array_record files hold everything; TFDS itself reads them."""
     import tensorflow_datasets as tfds

@@ -89,6 +89,8 @@ class CaptionBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
             self.index[name].append({"id": record.id, "n_rows": len(record.features), **annotation})
             yield number, {"id": record.id, "annotation": json.dumps(annotation), "features": record.features}
             self._progress(1)
+        if not self.index[name]:
+            raise InputError(f"split {name}: none of its {len(split.ids)} videos is usable: check --features")
 
 
 def _checked(record: VideoRecord, info: FeatureInfo, dtype: str) -> VideoRecord:

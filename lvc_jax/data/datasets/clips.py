@@ -82,8 +82,8 @@ def source(
         else:
             held_out = [video_id for video_id in split.ids if _in_val(video_id)]
             kept = [video_id for video_id in split.ids if not _in_val(video_id)]
-            splits["train"] = dataclasses.replace(split, ids=kept)
-            splits["val"] = Split(held_out, split.read)
+            halves = {"train": dataclasses.replace(split, ids=kept), "val": Split(held_out, split.read)}
+            splits = {half: part for half, part in halves.items() if part.ids}
     return Source(info, splits, inputs, dtype)
 
 
