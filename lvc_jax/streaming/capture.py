@@ -11,6 +11,7 @@ from jaxtyping import Float, UInt8
 
 from lvc_jax.backbones import FeatureExtractor
 from lvc_jax.data.segments import FRAMES_PER_SECOND, num_segments, row_segments, segment_seconds, segment_span
+from lvc_jax.streaming.state import segment_fraction
 
 _TOLERANCE_FRAMES = 1e-6
 
@@ -131,7 +132,7 @@ class Capture:
             rows = np.stack(own) if own else self._held
             self._held = rows[-1:]
             span = segment_span(k, self._segment_frames, duration)
-            yield Segment(k, rows, span, min((span[1] - span[0]) / whole, 1.0), time.monotonic())
+            yield Segment(k, rows, span, segment_fraction(span, whole), time.monotonic())
 
     def _end(self, last: float) -> float:
         """When the last frame ends, by the mean interval; a boundary within half a frame before that is the end."""

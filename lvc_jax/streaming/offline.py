@@ -16,7 +16,7 @@ from lvc_jax.data.segments import num_segments, row_segments, segment_rows, segm
 from lvc_jax.errors import InputError
 from lvc_jax.outputs.predictions import Item
 from lvc_jax.streaming.items import Decode, caption_items
-from lvc_jax.streaming.state import StreamConfig, init
+from lvc_jax.streaming.state import StreamConfig, init, segment_fraction
 from lvc_jax.streaming.step import batched_step, init_batch, pad_rows
 
 SORT_WINDOW = 16  # batches' worth of videos that are sorted by length before they are stepped together
@@ -117,8 +117,8 @@ def _lock_step(
                     rows[lane], n_valid[lane] = pad_rows(config, clip.segments[k])
                 except InputError as error:
                     raise InputError(f"video {clip.id}: segment {k}: {error}") from None
-                start, end = _span(config, clip, k, whole_video)
-                fraction[lane] = 1.0 if whole_video else min((end - start) / config.segment_seconds, 1.0)
+                if not whole_video:
+                    fraction[lane] = segment_fraction(_span(config, clip, k, whole_video), config.segment_seconds)
         states, captions = batched_step(params, states, rows, n_valid, fraction)
         # The device works on this segment while the host reads the one before.
         if waiting is not None:

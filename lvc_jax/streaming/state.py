@@ -92,6 +92,12 @@ def rows_per_segment(segment_frames: int, stride_s: float, window_s: float = 0.0
     return ends_inside + math.ceil(window_s / stride_s - 1e-6)
 
 
+def segment_fraction(span: tuple[float, float], whole: float) -> float:
+    """The part of Δt (`whole` seconds) that a segment from span[0] to span[1] lasts; exactly 1 up to float noise."""
+    part = (span[1] - span[0]) / whole
+    return part if part < 1 - 1e-6 else 1.0
+
+
 @flax.struct.dataclass
 class StreamState:
     """The memory of one stream: a pytree of arrays of fixed shape, given to `step` and replaced by what it returns.
