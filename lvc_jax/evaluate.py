@@ -9,7 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from absl import flags
+from absl import flags, logging
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -43,6 +43,7 @@ def main() -> None:
         raise InputError("--checkpoint is missing: give the workdir of a training run")
     if not OUTPUT.value:
         raise InputError("--output is missing: give a folder for the results")
+    logging.set_verbosity(logging.ERROR)  # the checkpoint reader comments on each of its own steps
     frames = suite.parse_segment_frames(SEGMENT_FRAMES.value)
     model = checkpoints.load_for_inference(CHECKPOINT.value, which=WHICH.value)
     name = DATASET.value or model.config.dataset

@@ -17,6 +17,7 @@ from lvc_jax.metrics.live_score import VARIANTS
 from lvc_jax.metrics.text.pairs import SCORERS
 from lvc_jax.outputs import plots, predictions, report
 
+_TIMELINE_S = 60.0  # bars of longer videos would be too narrow to hold their sentences
 _SHOWN = SCORERS.index("rouge_l")
 
 
@@ -93,13 +94,14 @@ def _figures(title: str, results: Results) -> dict[str, tuple[str, Figure]]:
             )
         video = _example(results, frames)
         figures[f"timeline_{frames}"] = (
-            f"Video {video}, Δt = {frames}",
+            f"Video {video}, Δt = {frames}, at most its first {_TIMELINE_S:g} s",
             plots.timeline(
                 f"{video}, Δt = {frames}",
                 results.references[video]["duration"],
                 results.references[video]["references"][0],
                 results.predictions[frames][video],
                 None if frames == "video" else segment_seconds(frames),
+                until=_TIMELINE_S,
             ),
         )
     return figures

@@ -54,7 +54,9 @@ def score(references: References, predictions: Predictions, delta_t: float | Non
     - false_captions_per_silent_minute: captions in silent slots over the silent slots' total time.
     - delay_mean_s: mean over events (first reference set) of the seconds from the event's start to the end of the first
       slot that overlaps it and has a caption, the moment that caption appears; delay_missed_share: events without one.
-      Neither asks whether the caption is right. Both are absent for whole videos, which are not live.
+      Neither asks whether the caption is right.
+
+    A whole video is no live slot, so it gets `count_accuracy` only.
 
     Args:
         references: {video: {"duration": seconds, "references": [[(start, end, sentence), ...], ...]}}.
@@ -83,17 +85,17 @@ def score(references: References, predictions: Predictions, delta_t: float | Non
         late, never = _delays(reference["references"][0], spoken)
         delays += late
         missed += never
-    result = {
+    if delta_t is None:
+        return {"count_accuracy": _share(counted)}
+    return {
         "exact_match": _share(exact),
         "exact_match_all": _share(exact_all),
         "silent_kept": _share(kept),
         "count_accuracy": _share(counted),
         "false_captions_per_silent_minute": 60 * false_captions / silent_s if silent_s else None,
+        "delay_mean_s": float(np.mean(delays)) if delays else None,
+        "delay_missed_share": missed / (missed + len(delays)) if missed + len(delays) else None,
     }
-    if delta_t is not None:
-        result["delay_mean_s"] = float(np.mean(delays)) if delays else None
-        result["delay_missed_share"] = missed / (missed + len(delays)) if missed + len(delays) else None
-    return result
 
 
 def _right_captions(slot: Slot) -> list[bool]:

@@ -117,6 +117,21 @@ def _lanes(spans: Sequence[tuple[float, float]]) -> list[int]:
     return lanes
 
 
+def _fill_segments(
+    captions: Sequence[Mapping[str, Any]], duration: float, segment_seconds: float | None
+) -> list[Mapping[str, Any]]:
+    """Captions with the span of their segment, where both are known."""
+    if segment_seconds is None:
+        return list(captions)
+    filled = []
+    for item in captions:
+        if "segment" in item:
+            start = item["segment"] * segment_seconds
+            item = {**item, "timestamp": [start, min(start + segment_seconds, duration)]}
+        filled.append(item)
+    return filled
+
+
 def _merge(captions: Sequence[Mapping[str, Any]]) -> list[tuple[float, float, str]]:
     """Runs of the same caption in touching segments as one span."""
     runs: list[tuple[float, float, str]] = []
@@ -137,10 +152,10 @@ def _bar(axes: Axes, span: tuple[float, float], y: float, text: str, face: objec
     room = int((end - start) * scale)
     if room >= 4:
         lines = textwrap.wrap(text, room, break_long_words=False)
-        shown = lines[:2]
-        if len(lines) > 2 or any(len(line) > room for line in shown):
+        shown = lines[:3]
+        if len(lines) > 3 or any(len(line) > room for line in shown):
             shown = [line if len(line) <= room else line[: room - 1] + "…" for line in shown]
-            if len(lines) > 2 and not shown[-1].endswith("…"):
+            if len(lines) > 3 and not shown[-1].endswith("…"):
                 shown[-1] = shown[-1][: room - 1] + "…"
         axes.text(
             (start + end) / 2, y, "\n".join(shown), ha="center", va="center", fontsize=7, clip_on=True, linespacing=1.1
@@ -153,10 +168,12 @@ def timeline(
     events: Sequence[tuple[float, float, str]],
     captions: Sequence[Mapping[str, Any]],
     segment_seconds: float | None = None,
+    until: float | None = None,
 ) -> Figure:
     """One video: its reference events as bars, and underneath what was said live, on the same clock.
 
-    A caption has the colour of the event whose sentence it is; a caption that overlaps no event has a red edge.
+    A caption has the colour of the event whose sentence it is; a caption that overlaps no event has a red edge. Captions
+    with a `segment` fill their segment if Δt is given, else the time they speak of.
 
     Args:
         title: of the picture.
@@ -164,31 +181,34 @@ def timeline(
         events: reference (start, end, sentence).
         captions: prediction items with timestamp [start, end] in seconds and sentence.
         segment_seconds: Δt; draws the grid of segments.
+        until: draws the first seconds only.
 
     Returns:
         The figure; `save` writes it.
     """
-    runs = _merge(captions)
+    shown = duration if until is None else min(until, duration)
+    events = [event for event in events if event[0] < shown]
+    runs = [run for run in _merge(_fill_segments(captions, duration, segment_seconds)) if run[0] < shown]
     above = _lanes([(start, end) for start, end, _ in events])
     below = _lanes([(start, end) for start, end, _ in runs])
     height_above, height_below = max(above, default=0) + 1, max(below, default=0) + 1
     colours = _colours([sentence.lower().strip() for _, _, sentence in events])
     with matplotlib.rc_context(_FONT):
         figure, axes = _figure(11, 1.3 + 0.42 * (height_above + height_below))
-        scale = 165 / duration
+        scale = 165 / shown
         gap = 0.7
         for (start, end, sentence), lane in zip(events, above):
             y = gap + height_above - 1 - lane
-            _bar(axes, (start, end), y, sentence, colours[sentence.lower().strip()], "#6b7280", scale)
+            _bar(axes, (start, min(end, shown)), y, sentence, colours[sentence.lower().strip()], "#6b7280", scale)
         for (start, end, sentence), lane in zip(runs, below):
             silent = not any(min(end, b) - max(start, a) > 1e-6 for a, b, _ in events)
             face = colours.get(sentence.lower().strip(), "#f9fafb")
-            _bar(axes, (start, end), -gap - lane, sentence, face, _WRONG if silent else "#6b7280", scale)
+            _bar(axes, (start, min(end, shown)), -gap - lane, sentence, face, _WRONG if silent else "#6b7280", scale)
         if segment_seconds:
-            for k in range(int(duration / segment_seconds) + 1):
+            for k in range(int(shown / segment_seconds) + 1):
                 axes.axvline(k * segment_seconds, color=_FAINT, linewidth=0.6, zorder=0)
         axes.axhline(0, color=_INK, linewidth=0.8)
-        axes.set_xlim(0, duration)
+        axes.set_xlim(0, shown)
         axes.set_ylim(-gap - height_below + 0.4, gap + height_above - 0.4)
         axes.set_yticks(
             [gap + (height_above - 1) / 2, -gap - (height_below - 1) / 2], ["reference\nevents", "live\ncaptions"]

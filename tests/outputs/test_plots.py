@@ -49,6 +49,16 @@ def test_timeline(tmp_path: Path) -> None:
     assert matplotlib.image.imread(io.BytesIO((tmp_path / "t.png").read_bytes())).shape[2] == 4
 
 
+def test_captions_fill_their_segments_and_the_picture_can_end_early() -> None:
+    said = [
+        {"timestamp": [2.5, 3.0], "sentence": "a", "segment": 1},
+        {"timestamp": [8, 9], "sentence": "b", "segment": 4},
+    ]
+    (axes,) = plots.timeline("Video", 20.0, EVENTS, said, 2.0, until=8.0).axes
+    assert axes.get_xlim() == (0, 8)
+    assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0, 6), (4, 4), (2, 2)]
+
+
 @pytest.mark.parametrize(("events", "said"), [([], []), (EVENTS, []), ([], captions((0, 2, "a $x_ b")))])
 def test_empty_timelines_are_drawn(events: list, said: list) -> None:
     assert plots.png(plots.timeline("Nothing", 5.0, events, said)).startswith(b"\x89PNG")
