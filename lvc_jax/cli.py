@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 
-from absl import app, flags
+from absl import app, flags, logging
 
 from lvc_jax.errors import InputError
 
@@ -34,6 +34,9 @@ def run(main: Callable[[], int | None]) -> None:
     """
 
     def _main(argv: list[str]) -> int:
+        if not flags.FLAGS["verbosity"].present:
+            # absl would raise the default to INFO, and libraries would talk over the command's own output.
+            logging.set_verbosity(logging.WARNING)
         try:
             if len(argv) > 1:
                 raise InputError(f"unexpected argument {argv[1]!r}; every option is a --flag, see --help")
