@@ -3,7 +3,7 @@
     python -m lvc_jax.prepare --dataset=fifty_salads --features=DIR --data_dir=data
 
 What was repaired, skipped and kept is printed for each split. A killed run leaves no half dataset; a repeated one says
-that there is nothing to do. See docs/data.md for what each dataset is made from.
+that there is nothing to do. See docs/datasets.md for what each dataset is made from.
 """
 
 import time

@@ -5,7 +5,9 @@ its own random generator. Step s of a run takes elements [s * batch, (s + 1) * b
 them. So the batch of a step is the same for any number of hosts or worker processes, and a run resumes from its step.
 """
 
+import atexit
 import functools
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,6 +64,41 @@ def _shuffled(seed: int, size: int, index: int, _: int) -> int:
     return _epoch_order(seed, size, epoch)[place]
 
 
+class TrainBatches(Iterator[Batch]):
+    """An endless stream of batches; `close` ends its threads and processes, at the latest when the program ends."""
+
+    def __init__(self, stream: Any):
+        self._stream = stream
+        _open_streams.add(self)
+
+    def __next__(self) -> Batch:
+        if self._stream is None:
+            raise StopIteration
+        return next(self._stream)
+
+    def close(self) -> None:
+        """Ends the stream; there are no batches afterwards."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.close()
+
+
+_open_streams: weakref.WeakSet[TrainBatches] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    # Worker processes that outlive the modules of the interpreter end in tracebacks and leaked shared memory.
+    for stream in list(_open_streams):
+        stream.close()
+
+
+def _copied(batch: Batch) -> Batch:
+    """The batch in memory of its own: arrays from worker processes lie in memory that is shared and then freed."""
+    events = {name: np.array(value) for name, value in batch["events"].items()}
+    return {**{name: np.array(value) for name, value in batch.items() if name != "events"}, "events": events}
+
+
 def train_batches(
     dataset: Dataset,
     vocab: Vocabulary,
@@ -74,7 +111,7 @@ def train_batches(
     process_count: int = 1,
     num_workers: int = 0,
     epochs_shuffle: bool = True,
-) -> Iterator[Batch]:
+) -> TrainBatches:
     """Endless batches, from `start_step` on.
 
     Args:
@@ -91,7 +128,7 @@ def train_batches(
 
     Returns:
         Iterator over {features [B, T, C] f32, duration [B] f32, events {boxes [B, G, 2] f32, tokens [B, G, W] i32,
-        mask [B, G] bool}, count [B] i32}; it has `close()`, which ends its threads and processes.
+        mask [B, G] bool}, count [B] i32}.
 
     Raises:
         InputError: if there is no video or the batch does not divide by the hosts.
@@ -110,7 +147,8 @@ def train_batches(
             # grain's workers read absl flags, which a plain script never parses.
             flags.FLAGS.mark_as_parsed()
         stream = stream.mp_prefetch(grain.MultiprocessingOptions(num_workers=num_workers, per_worker_buffer_size=2))
-    return iter(stream)
+        stream = stream.map(_copied)
+    return TrainBatches(iter(stream))
 
 
 def eval_batches(

@@ -152,7 +152,7 @@ def fill(
     chosen = np.flatnonzero(ends > starts)
     out["count"][...] = min(len(chosen), cfg.max_count)
     if len(chosen) > cfg.max_events:
-        lengths = (ends - starts)[chosen]
+        lengths = np.round((ends - starts)[chosen], 6)  # to a microsecond, so that ties are ties
         chosen = np.sort(chosen[np.argsort(-lengths, kind="stable")[: cfg.max_events]])
     n = len(chosen)
     if n:

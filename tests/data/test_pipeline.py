@@ -137,6 +137,14 @@ def test_bad_batches(dataset, vocab, options, words):
         pipeline.train_batches(dataset, vocab, CFG, seed=0, **options)
 
 
+def test_a_closed_stream_ends(dataset, vocab):
+    batches = pipeline.train_batches(dataset, vocab, CFG, seed=0, batch_size=4)
+    next(batches)
+    batches.close()
+    batches.close()
+    assert next(batches, None) is None
+
+
 @pytest.mark.slow
 def test_worker_processes_change_nothing(dataset, vocab):
     for a, b in zip(take(dataset, vocab, 4), take(dataset, vocab, 4, num_workers=2)):

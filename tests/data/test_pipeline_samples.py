@@ -147,6 +147,13 @@ def test_the_longest_overlaps_stay_in_their_order():
     assert sample["mask"].all()
 
 
+def test_of_equally_long_overlaps_the_first_stays():
+    # 0.06 - 0.04 is less than 0.02 in floating point.
+    record = make(0.5, [(0.04, 0.06, "a"), (0.0, 0.02, "b")], 1)
+    sample = make_sample(record, 0, 24, SampleConfig((24,), max_events=1), VOCAB)
+    assert VOCAB.decode(sample["tokens"][0, 1:]).rstrip(".") == "a"
+
+
 def test_event_that_ends_on_a_boundary_is_not_in_the_next_segment():
     record = make(10.0, [(0.0, 0.8, "a"), (0.8, 2.4, "b")])
     for k, want in enumerate([1, 1, 1, 0]):

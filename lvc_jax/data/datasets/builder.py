@@ -17,7 +17,7 @@ from lvc_jax.data.feature_store import FeatureInfo
 from lvc_jax.errors import InputError
 
 
-class CaptionBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):
+class CaptionBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg]
     """Writes timed captions with the features of their videos.
 
     Subclasses set `DESCRIPTION`, `CAPTION_KIND` and `CITATION`; everything else comes from the source.
