@@ -36,7 +36,7 @@ def run(main: Callable[[], int | None]) -> None:
     def _main(argv: list[str]) -> int:
         if not flags.FLAGS["verbosity"].present:
             # absl would raise the default to INFO, and libraries would talk over the command's own output.
-            logging.set_verbosity(logging.WARNING)
+            logging.set_verbosity(logging.ERROR)
         try:
             if len(argv) > 1:
                 raise InputError(f"unexpected argument {argv[1]!r}; every option is a --flag, see --help")
