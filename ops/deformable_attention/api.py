@@ -11,9 +11,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from . import dense, reference
-from .taps import row_positions
+from .taps import Rows, row_positions
 
-Attend = Callable[[Array, Array, Array, tuple[int, ...]], Array]
+Attend = Callable[[Array, Rows, Array, tuple[int, ...]], Array]
 DENSE_LIMIT_BYTES = 2**31
 PADDINGS = ("zeros", "border")
 
@@ -103,7 +103,10 @@ def deformable_attention(
     attend = _choose(implementation, Problem(batch, heads, locations.shape[1], rows))
     positions = row_positions(locations, level_lengths, padding)
     out = attend(
-        value.transpose(0, 2, 1, 3), positions.transpose(0, 2, 1, 3, 4), weights.transpose(0, 2, 1, 3, 4), level_lengths
+        value.transpose(0, 2, 1, 3),
+        Rows(*(part.transpose(0, 2, 1, 3, 4) for part in positions)),
+        weights.transpose(0, 2, 1, 3, 4),
+        level_lengths,
     )
     return out.transpose(0, 2, 1, 3)
 

@@ -11,22 +11,22 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .taps import two_taps
+from .taps import Rows, two_taps
 
-Residuals = tuple[Array, Array, Array, Array]
+Residuals = tuple[Array, Rows, Array, Array]
 
 
 def mixing_matrix(
-    rows: Float[Array, "b h q l p"], weights: Float[Array, "b h q l p"], level_lengths: tuple[int, ...]
+    rows: Rows, weights: Float[Array, "b h q l p"], level_lengths: tuple[int, ...]
 ) -> Float[Array, "b h q s"]:
     """W: how much of each row of the concatenated levels every query takes, in float32."""
     weights = weights.astype(jnp.float32)
     parts = []
     for level, length in enumerate(level_lengths):
         grid = jnp.arange(length, dtype=jnp.float32)
-        part = jnp.zeros((*rows.shape[:3], length), jnp.float32)
-        for point in range(rows.shape[-1]):
-            distance = jnp.abs(rows[..., level, point, None] - grid)
+        part = jnp.zeros((*weights.shape[:3], length), jnp.float32)
+        for point in range(weights.shape[-1]):
+            distance = jnp.abs((rows.whole[..., level, point, None] - grid) + rows.fraction[..., level, point, None])
             part += weights[..., level, point, None] * jnp.maximum(0.0, 1.0 - distance)
         parts.append(part)
     return jnp.concatenate(parts, axis=-1)
@@ -35,7 +35,7 @@ def mixing_matrix(
 @functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
 def attend(
     value: Float[Array, "b h s c"],
-    rows: Float[Array, "b h q l p"],
+    rows: Rows,
     weights: Float[Array, "b h q l p"],
     level_lengths: tuple[int, ...],
 ) -> Float[Array, "b h q c"]:
@@ -44,27 +44,27 @@ def attend(
 
 
 def _forward(
-    value: Array, rows: Array, weights: Array, level_lengths: tuple[int, ...]
+    value: Array, rows: Rows, weights: Array, level_lengths: tuple[int, ...]
 ) -> tuple[Float[Array, "b h q c"], Residuals]:
     matrix = mixing_matrix(rows, weights, level_lengths).astype(value.dtype)
     out = jnp.einsum("bhqs,bhsc->bhqc", matrix, value, preferred_element_type=jnp.float32)
     return out.astype(value.dtype), (value, rows, weights, matrix)
 
 
-def _backward(level_lengths: tuple[int, ...], residuals: Residuals, gradient: Array) -> tuple[Array, Array, Array]:
+def _backward(level_lengths: tuple[int, ...], residuals: Residuals, gradient: Array) -> tuple[Array, Rows, Array]:
     value, rows, weights, matrix = residuals
     d_value = jnp.einsum("bhqs,bhqc->bhsc", matrix, gradient, preferred_element_type=jnp.float32)
     d_matrix = jnp.einsum("bhqc,bhsc->bhqs", gradient, value, preferred_element_type=jnp.float32)
-    taps = two_taps(rows, level_lengths)
+    taps = two_taps(rows.whole, level_lengths)
 
     def take(index: Array, inside: Array) -> Array:
         picked = jnp.take_along_axis(d_matrix, index.reshape(*index.shape[:3], -1), axis=-1, mode="clip")
         return jnp.where(inside, picked.reshape(index.shape), 0)
 
     lower, upper = take(taps.lower, taps.lower_inside), take(taps.upper, taps.upper_inside)
-    d_weights = lower * (1 - taps.fraction) + upper * taps.fraction
-    d_rows = weights.astype(jnp.float32) * (upper - lower)
-    return d_value.astype(value.dtype), d_rows.astype(rows.dtype), d_weights.astype(weights.dtype)
+    d_weights = lower * (1 - rows.fraction) + upper * rows.fraction
+    d_rows = Rows(jnp.zeros_like(rows.whole), weights.astype(jnp.float32) * (upper - lower))
+    return d_value.astype(value.dtype), d_rows, d_weights.astype(weights.dtype)
 
 
 attend.defvjp(_forward, _backward)

@@ -36,3 +36,8 @@ def state_dict(manifest: Path) -> dict[str, np.ndarray]:
     """All entries that a manifest lists."""
     entries = json.loads(manifest.read_text(encoding="utf-8"))["state_dict"]
     return {entry["name"]: weight(entry["name"], tuple(entry["shape"]), entry["norm"]) for entry in entries}
+
+
+def uniform(tag: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Uniform numbers in [0, 1) seeded by a text, float64."""
+    return np.random.default_rng(zlib.crc32(tag.encode())).random(shape)
