@@ -1,5 +1,6 @@
 """WebVTT captions, written cue by cue, so that the file is valid whenever the program stops."""
 
+import math
 import os
 from pathlib import Path
 from types import TracebackType
@@ -8,6 +9,7 @@ from typing import IO
 HEADER = "WEBVTT\n\n"
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _SHORTEST_MS = 1  # a cue must end after it starts
+_NOISE_MS = 1e-3
 
 
 def timestamp(milliseconds: int) -> str:
@@ -30,8 +32,9 @@ def cue(start: float, end: float, text: str) -> str:
     """
     if not 0 <= start <= end:
         raise ValueError(f"cue from {start} to {end} seconds: needs 0 <= start <= end")
-    first = round(start * 1000)
-    last = max(round(end * 1000), first + _SHORTEST_MS)
+    # Outwards to whole milliseconds (float noise aside): a short cue stays a cue and the order of starts is kept.
+    first = math.floor(start * 1000 + _NOISE_MS)
+    last = max(math.ceil(end * 1000 - _NOISE_MS), first + _SHORTEST_MS)
     words = " ".join(text.split())
     return f"{timestamp(first)} --> {timestamp(last)}\n{''.join(_ESCAPES.get(c, c) for c in words)}\n\n"
 
