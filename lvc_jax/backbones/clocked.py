@@ -78,8 +78,8 @@ class ClockedExtractor:
     def _row(self, state: ClockState) -> np.ndarray:
         start = state.row * self.info.stride_s
         end = start + self.info.window_s - _TOLERANCE_S
-        inside = [i for i, time in enumerate(state.times) if time < end] or [0]
-        if len(inside) > 1 and state.times[inside[-1]] < start - _TOLERANCE_S:
-            inside = inside[-1:]
+        inside = [i for i, time in enumerate(state.times) if start - _TOLERANCE_S <= time < end]
+        if not inside:
+            inside = [max((i for i, time in enumerate(state.times) if time < end), default=0)]
         times = np.array([state.times[i] for i in inside]) - start
         return self.describe(times, np.stack([state.pictures[i] for i in inside]))

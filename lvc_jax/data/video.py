@@ -76,7 +76,8 @@ def frames(
     skip_damaged = is_live(source) if skip_damaged is None else skip_damaged
     with open_source(source) as container:
         stream = container.streams.video[0]
-        stream.thread_type = "AUTO"
+        # Decoding frames in parallel delays each of them, which a live source must not.
+        stream.thread_type = "SLICE" if is_live(source) else "AUTO"
         interval = float(1 / (stream.average_rate or stream.guessed_rate or _NOMINAL_RATE))
         converter = VideoReformatter()
         first = time = None
@@ -110,7 +111,9 @@ def duration(source: str | os.PathLike) -> float:
 
 def _open_camera(index: str) -> Any:
     if sys.platform not in _CAMERA_FORMATS:
-        raise InputError(f"camera {index}: cameras are not supported on {sys.platform}; give a file or an rtsp:// address")
+        raise InputError(
+            f"camera {index}: cameras are not supported on {sys.platform}; give a file or an rtsp:// address"
+        )
     container_format, pattern = _CAMERA_FORMATS[sys.platform]
     return av.open(pattern.format(index), format=container_format)
 

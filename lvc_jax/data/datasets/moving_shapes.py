@@ -30,7 +30,7 @@ _BLAS_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 def generate(
     root: str | os.PathLike,
     *,
-    train: int = 320,
+    train: int = 280,
     val: int = 24,
     test: int = 40,
     seed: int = 0,

@@ -16,7 +16,7 @@ from lvc_jax.files import atomic_write
 
 FPS = 10
 _NOISE_FIELDS = 6
-_NOISE_SIGMA = 2.0  # grey levels
+_NOISE_SIGMA = 1.5  # grey levels
 _STAR_INNER = 0.45
 # Size of each shape that has the area of a circle of radius 1.
 _SQUARE_HALF = math.sqrt(math.pi) / 2
@@ -59,7 +59,7 @@ def write_video(scene: Scene, path: str | os.PathLike) -> None:
 
 def _stream(container: Any) -> Any:
     if "libx264" in av.codecs_available:
-        stream = container.add_stream("libx264", rate=FPS, options={"preset": "ultrafast", "crf": "18"})
+        stream = container.add_stream("libx264", rate=FPS, options={"preset": "ultrafast", "crf": "20"})
     else:
         stream = container.add_stream("mpeg4", rate=FPS, options={"qscale": "3"})
     stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
