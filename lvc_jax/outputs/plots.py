@@ -172,8 +172,8 @@ def timeline(
 ) -> Figure:
     """One video: its reference events as bars, and underneath what was said live, on the same clock.
 
-    A caption has the colour of the event whose sentence it is; a caption that overlaps no event has a red edge. Captions
-    with a `segment` fill their segment if Δt is given, else the time they speak of.
+    A caption has the colour of the event whose sentence it is; a caption that overlaps no event has a red edge.
+    Captions with a `segment` fill their segment if Δt is given, else the time they speak of.
 
     Args:
         title: of the picture.

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import jax
 import numpy as np
 import pytest
+from ml_collections import ConfigDict
 
 from lvc_jax.data.annotations import Event
 from lvc_jax.data.datasets import Span, VideoRecord
@@ -72,7 +73,7 @@ def model() -> SimpleNamespace:
     )
     settings = {"segment_frames": 60, "memory": 2, "consolidation": "slot", "min_events": 1}
     return SimpleNamespace(
-        config={"streaming": settings, "train_split": "train", "dataset": "memory", "data_dir": "nowhere"},
+        config=ConfigDict({"streaming": settings, "train_split": "train", "dataset": "memory", "data_dir": "nowhere"}),
         model_config=config,
         params=init_params(config, jax.random.key(0)),
         vocabulary=vocabulary,

@@ -58,6 +58,21 @@ def test_readings_of_silent_and_missed_slots(options: dict, scores: list[float])
     np.testing.assert_allclose(video.gamma[:, 4], scores)
 
 
+@pytest.mark.parametrize(
+    ("options", "last"), [({}, 1 / 4), ({"missed": "skip"}, 1 / 2), ({"clock": "prediction"}, 1 / 2)]
+)
+def test_the_example_of_the_documentation(options: dict, last: float) -> None:
+    video = {"duration": 20.0, "references": [[(0.0, 15.0, "a man runs")]]}
+    said = [item(0, "a man runs"), item(3, "a man runs")]
+    curves = live_score.score_videos({"v": video}, {"v": said}, Reading(**options))["v"].curves
+    assert curves["live_score"][-1, 4] == pytest.approx(last)
+
+
+def test_the_printed_denominator_falls_without_a_fault() -> None:
+    result = live_score.curves(np.ones((100, 1)), np.zeros(100), window=5, history="K")
+    assert result["history_live_score"][-1, 0] == pytest.approx(0.05)
+
+
 def test_several_captions_in_a_slot_are_all_paired() -> None:
     video = live_score.score_videos(
         {"v": DAY}, {"v": [item(0, "a man runs"), item(0, "x y"), item(1, "a"), item(1, "b")]}, Reading()
