@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from lvc_jax.data.annotations import Event, Video
+from lvc_jax.data.annotations import Event
 from lvc_jax.data.feature_store import FeatureInfo
 from lvc_jax.errors import InputError
 
@@ -75,8 +75,3 @@ class Source:
     def __post_init__(self) -> None:
         if self.dtype not in ("float32", "float16"):
             raise InputError(f"feature_dtype={self.dtype!r}: choose float32 or float16")
-
-
-def from_annotations(video: Video, features: Float[np.ndarray, "L C"], info: FeatureInfo, path: str | None = None):
-    """A record from an annotated video and its features."""
-    return VideoRecord(video.id, video.duration, video.references, features, info, path)
