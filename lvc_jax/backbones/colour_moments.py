@@ -69,11 +69,11 @@ class ColourMoments(ClockedExtractor):
         luminance = rgb @ _LUMINANCE
         coloured = np.flatnonzero((chroma > _MIN_CHROMA).any(0))
         weight = _hue_weights(rgb[:, coloured], chroma[:, coloured])
-        parts = [
+        parts: list[np.ndarray] = [
             *_arrange(_hue_features(times, weight, basis[coloured], aspect, rgb.shape[1])),
             _grey_features(times, chroma, luminance, basis, aspect).ravel(),
             _luminance_change(luminance, pictures.shape[1:3]),
-            [2 * luminance.mean() - 1, 4 * luminance.std()],
+            np.array([2 * luminance.mean() - 1, 4 * luminance.std()]),
         ]
         return np.clip(np.concatenate(parts), -8.0, 8.0).astype(np.float32)
 

@@ -9,8 +9,10 @@ from jaxtyping import Float
 from lvc_jax.backbones import FeatureExtractor
 from lvc_jax.data import video
 from lvc_jax.data.feature_store import FeatureInfo
+from lvc_jax.errors import InputError
 
-_LONGEST_LAST_FRAME_S = 1.0  # a file may claim to last longer than its frames do
+_LONGEST_LAST_FRAME_S = 1.0
+_MISSING_SHARE = 0.05  # what headers may be wrong by
 
 
 def feature_info(extractor: FeatureExtractor) -> FeatureInfo:
@@ -22,12 +24,15 @@ def extract(path: str | os.PathLike, extractor: FeatureExtractor) -> Float[np.nd
     """All feature rows of a video file, at least one; the same rows that pushing its frames live gives.
 
     Raises:
-        InputError: the file is missing, damaged or no video.
+        InputError: the file is missing, damaged or no video, or its frames stop well before its declared end.
     """
     state, rows, time = extractor.init(), [], 0.0
     for time, frame in video.frames(path):
         state, new = extractor.push(state, time, frame)
         rows.extend(new)
-    end = max(time, min(video.duration(path), time + _LONGEST_LAST_FRAME_S))
+    declared = video.duration(path)
+    if declared - time > _LONGEST_LAST_FRAME_S + _MISSING_SHARE * declared:
+        raise InputError(f"{path}: its frames stop at {time:.1f} s of {declared:.1f} s; it is cut short, repair it")
+    end = max(time, min(declared, time + _LONGEST_LAST_FRAME_S))
     rows.extend(extractor.finish(state, end))
     return np.stack(rows)
