@@ -105,7 +105,7 @@ def _lock_step(
     states = init_batch(init(config, params), batch)
     if whole_video:
         seconds = np.array([clip.duration for clip in group] + [1.0] * (batch - len(group)), np.float32)
-        states = dataclasses.replace(states, segment_seconds=jnp.asarray(seconds))
+        states = dataclasses.replace(states, segment_seconds=jnp.zeros_like(states.segment_seconds) + seconds)
     waiting = None
     for k in range(max(len(clip.segments) for clip in group)):
         rows = np.zeros((batch, config.max_rows, config.model.feature_dim), np.float32)

@@ -126,24 +126,28 @@ def init(config: StreamConfig, params: Any = None, segment_seconds: float | None
 
     Args:
         config: the stream's constants.
-        params: the model's parameters; accepted for symmetry with `step`, an empty memory does not depend on them.
+        params: the model's parameters: the memory is put where they lie, so that the first step is compiled for the
+            same placement as all later ones.
         segment_seconds: length of a segment in seconds when it is not `config.segment_seconds`: whole-video
             captioning is one step whose segment lasts as long as the video.
 
     Raises:
         InputError: a length that is not positive and finite.
     """
-    del params
     seconds = config.segment_seconds if segment_seconds is None else segment_seconds
     if not (math.isfinite(seconds) and seconds > 0):
         raise InputError(f"segment_seconds={seconds}: must be a positive number of seconds")
-    return StreamState(
+    state = StreamState(
         rows=jnp.zeros((config.memory, config.max_rows, config.model.feature_dim), jnp.float32),
         n_valid=jnp.zeros((config.memory,), jnp.int32),
         segment=jnp.zeros((), jnp.int32),
         segment_seconds=jnp.asarray(seconds, jnp.float32),
         config=config,
     )
+    placed = [leaf for leaf in jax.tree.leaves(params) if isinstance(leaf, jax.Array)][:1]
+    if placed and not isinstance(placed[0], jax.core.Tracer) and placed[0].committed:
+        state = jax.device_put(state, placed[0].sharding)
+    return state
 
 
 def check_open(state: StreamState) -> None:

@@ -120,6 +120,13 @@ def test_one_compilation_serves_every_segment_length_and_kind_of_number(params):
     assert _step._cache_size() == before + 1
 
 
+def test_parameters_placed_on_a_device_cost_no_second_compilation(params):
+    placed = jax.device_put(params, jax.devices()[1])
+    before = _step._cache_size()
+    play(placed, random_stream(0, [2, 2, 2]))
+    assert _step._cache_size() == before + 1
+
+
 def test_whole_video_is_one_step_of_the_same_function(params):
     config = dataclasses.replace(CONFIG, consolidation="rerank", min_events=4)
     rows = random_stream(9, [4])
