@@ -2,8 +2,8 @@
 
     python -m lvc_jax.demo
 
-Each step is one of the other commands, printed before it runs, so that it can be repeated by hand. Everything it makes is
-synthetic (moving_shapes) and labelled so.
+Each step is one of the other commands, printed before it runs, so that it can be repeated by hand. Everything it makes
+is synthetic (moving_shapes) and labelled so.
 """
 
 import json

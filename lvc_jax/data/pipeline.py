@@ -38,7 +38,7 @@ class _BatchMaker:
 
     def plan(self) -> DrawPlan:
         """Draws segments of these videos."""
-        return DrawPlan(self._durations, [(t.starts, t.ends) for t in self._targets], self._cfg)
+        return DrawPlan(self._durations, [(t.starts, t.ends) for t in self._targets], self._cfg, self._dataset.info)
 
     def __call__(self, draws: list[Draw]) -> Batch:
         out = empty((len(draws),), self._dataset.info.dim, self._cfg)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lvc_jax.data import segments
+from lvc_jax.data.feature_store import FeatureInfo
 from lvc_jax.data.pipeline_samples import SampleConfig, event_segments
 
 
@@ -18,11 +19,15 @@ class Draw(NamedTuple):
 
 
 class _Grid(NamedTuple):
-    """All videos cut at one Δt: where each begins in `silent`, which segments are silent, how often to draw one."""
+    """All videos cut at one Δt: where each begins in `silent`, which segments are silent, how often to draw one.
+
+    `first` is the first segment in which a feature row ends; earlier ones have nothing to show and are not drawn.
+    """
 
     offsets: np.ndarray
     silent: np.ndarray
     silent_probability: float | None
+    first: int
 
 
 class DrawPlan:
@@ -35,14 +40,21 @@ class DrawPlan:
         durations: seconds of each video.
         events: start and end times (arrays, seconds) of each video's events.
         cfg: Δt set, silent share and mode.
+        info: clock of the features; None where every segment has rows.
     """
 
-    def __init__(self, durations: Sequence[float], events: Sequence[tuple[np.ndarray, np.ndarray]], cfg: SampleConfig):
+    def __init__(
+        self,
+        durations: Sequence[float],
+        events: Sequence[tuple[np.ndarray, np.ndarray]],
+        cfg: SampleConfig,
+        info: FeatureInfo | None = None,
+    ):
         self._mode = cfg.mode
         self._frames = cfg.segment_frames
         self._grids: list[_Grid] = []
         if cfg.mode == "segment":
-            self._grids = [_grid(durations, events, frames, cfg.silent_share) for frames in cfg.segment_frames]
+            self._grids = [_grid(durations, events, frames, cfg.silent_share, info) for frames in cfg.segment_frames]
 
     def __call__(self, video: int, rng: np.random.Generator) -> Draw:
         """One draw for the video with this index."""
@@ -50,14 +62,16 @@ class DrawPlan:
             return Draw(video, 0, 0)
         which = int(rng.integers(len(self._frames)))
         grid = self._grids[which]
-        silent = grid.silent[grid.offsets[video] : grid.offsets[video + 1]]
+        begin, end = grid.offsets[video], grid.offsets[video + 1]
+        first = min(grid.first, end - begin - 1)
+        silent = grid.silent[begin + first : end]
         quiet = int(silent.sum())
         if grid.silent_probability is None or quiet in (0, len(silent)):
             k = int(rng.integers(len(silent)))
         else:
             wanted = rng.random() < grid.silent_probability
             k = int(rng.choice(np.flatnonzero(silent == wanted)))
-        return Draw(video, k, self._frames[which])
+        return Draw(video, first + k, self._frames[which])
 
 
 def _grid(
@@ -65,7 +79,9 @@ def _grid(
     events: Sequence[tuple[np.ndarray, np.ndarray]],
     segment_frames: int,
     silent_share: float | None,
+    info: FeatureInfo | None,
 ) -> _Grid:
+    row = 0 if info is None else int(segments.row_segments(1, info.stride_s, info.window_s, segment_frames)[0])
     counts = np.array([segments.num_segments(duration, segment_frames) for duration in durations], np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     starts = np.concatenate([start for start, _ in events])
@@ -78,9 +94,9 @@ def _grid(
     np.add.at(running, offsets[owner] + last + 1, -1)
     silent = np.cumsum(running)[:-1] == 0
     if silent_share is None:
-        return _Grid(offsets, silent, None)
+        return _Grid(offsets, silent, None, row)
     quiet = np.add.reduceat(silent.astype(np.int64), offsets[:-1])
     only_silent = float(np.mean(quiet == counts))
     mixed = float(np.mean((quiet > 0) & (quiet < counts)))
     probability = float(np.clip((silent_share - only_silent) / mixed, 0, 1)) if mixed else 0.0
-    return _Grid(offsets, silent, probability)
+    return _Grid(offsets, silent, probability, row)

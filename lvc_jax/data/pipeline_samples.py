@@ -117,8 +117,8 @@ def cut_window(info: FeatureInfo, n_rows: int, duration: float, k: int, segment_
         bounds[-1] = inside
     if (np.diff(bounds) > 0).all():
         rows = np.arange(bounds[0], bounds[-1], dtype=np.int32)
-    else:  # a segment in which no row ends holds the one before it
-        parts = [np.arange(a, b) if a < b else [max(a - 1, 0)] for a, b in itertools.pairwise(bounds)]
+    else:  # a segment in which no row ends holds the one before it, if there is one
+        parts = [np.arange(a - (a == b and a > 0), b) for a, b in itertools.pairwise(bounds)]
         rows = np.concatenate(parts).astype(np.int32)
     return Window(rows, first * segments.segment_seconds(segment_frames), end, segment_start, end)
 
@@ -146,7 +146,8 @@ def fill(
     if cfg.mode == "video":
         k, segment_frames = 0, whole_video_frames(duration)
     window = cut_window(info, len(features), duration, k, segment_frames, cfg.memory)
-    out["features"][...] = features[window.rows[_places(len(window.rows), cfg.num_frames)]]
+    if len(window.rows):  # none before the first row of the video; the features stay zero, as in a stream
+        out["features"][...] = features[window.rows[_places(len(window.rows), cfg.num_frames)]]
     out["duration"][...] = window.end - window.start
     starts, ends = _clip(targets, k, segment_frames, window)
     chosen = np.flatnonzero(ends > starts)

@@ -99,7 +99,8 @@ def segment_rows(info: FeatureInfo, n_rows: int, duration: float, segment_frames
     """Feature rows of every segment of a video.
 
     A row that ends after the video belongs to the last segment; one that starts after it belongs to none. A segment in
-    which no row ends holds the last row before it, or row 0 where there is none yet.
+    which no row ends holds the last row before it. Segments before the first row have none: a stream cannot hold a row
+    from its future.
 
     Args:
         info: clock of the features.
@@ -108,7 +109,7 @@ def segment_rows(info: FeatureInfo, n_rows: int, duration: float, segment_frames
         segment_frames: Δt in frames at 30 per second.
 
     Returns:
-        One int32 array of row indices per segment, none of them empty.
+        One int32 array of row indices per segment; only leading ones can be empty.
 
     Raises:
         InputError: if there is no row.
@@ -124,8 +125,8 @@ def segment_rows(info: FeatureInfo, n_rows: int, duration: float, segment_frames
     rows = []
     for k in range(count):
         first, stop = int(bounds[k]), int(bounds[k + 1])
-        held = first == stop
-        rows.append(np.array([max(first - 1, 0)], np.int32) if held else np.arange(first, stop, dtype=np.int32))
+        held = first == stop and first > 0
+        rows.append(np.arange(first - held, stop, dtype=np.int32))
     return rows
 
 

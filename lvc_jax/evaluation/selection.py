@@ -1,5 +1,6 @@
 """The videos that are evaluated, and their features as a live stream would deliver them."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from lvc_jax.data.datasets import Span, VideoRecord
 from lvc_jax.data.feature_store import FeatureInfo
-from lvc_jax.data.segments import row_segments, segment_rows
+from lvc_jax.data.segments import segment_rows
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation.baselines import borrowed_rows, other_video
 from lvc_jax.evaluation.suite import SegmentFrames
@@ -91,13 +92,13 @@ class Selection:
         """The number of segments, how many of them bring no new feature row, and the most rows of one segment."""
         if segment_frames == "video":
             return len(self), 0, max(self._dataset.spans(i).n_rows for i in self.indices)
-        first = int(row_segments(1, self.info.stride_s, self.info.window_s, segment_frames)[0])
         total = held = most = 0
         for i in self.indices:
             span = self._dataset.spans(i)
             rows = segment_rows(self.info, span.n_rows, span.duration, segment_frames)
             total += len(rows)
-            held += min(first, len(rows) - 1)
-            held += sum(later[0] <= earlier[-1] for earlier, later in zip(rows[first:], rows[first + 1 :]))
+            shown = [row for row in rows if len(row)]
+            held += len(rows) - len(shown)
+            held += sum(later[0] <= earlier[-1] for earlier, later in itertools.pairwise(shown))
             most = max(most, max(len(row) for row in rows))
         return total, held, most

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from lvc_jax.data.feature_store_info import FeatureInfo
-from lvc_jax.data.segments import num_segments, row_segments, segment_rows, segment_seconds, segment_span
+from lvc_jax.data.segments import num_segments, segment_rows, segment_seconds, segment_span
 from lvc_jax.errors import InputError
 from lvc_jax.outputs.predictions import Item
 from lvc_jax.streaming.items import Decode, caption_items
@@ -33,14 +33,8 @@ class Clip(NamedTuple):
 def live_segments(
     features: Float[np.ndarray, "L C"], info: FeatureInfo, duration: float, segment_frames: int
 ) -> list[np.ndarray]:
-    """Cuts a video's rows into segments as a live stream would see them.
-
-    Like `data.segments.segment_rows`, but a segment that ends before the first row does has no rows: a live stream
-    cannot hold a row from the future.
-    """
-    rows = segment_rows(info, features.shape[0], duration, segment_frames)
-    first = min(int(row_segments(1, info.stride_s, info.window_s, segment_frames)[0]), len(rows) - 1)
-    return [features[index[:0] if k < first else index] for k, index in enumerate(rows)]
+    """Cuts a video's rows into segments as a live stream would see them; see `data.segments.segment_rows`."""
+    return [features[index] for index in segment_rows(info, features.shape[0], duration, segment_frames)]
 
 
 def predict(

@@ -97,10 +97,10 @@ def _rows_by_definition(info, n_rows, duration, segment_frames):
             break
         ends = [k for k, (_, end) in enumerate(spans) if start + info.window_s <= end + NOISE / 30]
         rows[ends[0] if ends else -1].append(i)
-    last = 0
+    last = []
     for one in rows:
-        last = one[-1] if one else last
-        one[:] = one or [last]
+        one[:] = one or last
+        last = one[-1:]
     return rows
 
 
@@ -121,7 +121,7 @@ def test_segment_rows_follow_the_clock(n_rows, stride, overlap, segment_frames, 
 def test_slow_features_hold_their_last_row():
     info = FeatureInfo("x", 4, 1.0, 1.0)
     rows = segments.segment_rows(info, 3, 3.0, 24)
-    assert [r.tolist() for r in rows] == [[0], [0], [1], [2]]
+    assert [r.tolist() for r in rows] == [[], [0], [1], [2]]
     assert [r.tolist() for r in segments.segment_rows(info, 9, 2.5, 150)] == [[0, 1, 2]]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lvc_jax.data.feature_store_info import FeatureInfo
-from lvc_jax.data.segments import num_segments, segment_rows
+from lvc_jax.data.segments import num_segments
 from lvc_jax.errors import InputError
 from lvc_jax.streaming.items import caption_items
 from lvc_jax.streaming.offline import live_segments, predict
@@ -83,7 +83,6 @@ def test_live_segments_hold_the_last_row_but_never_one_from_the_future():
     features = np.arange(3, dtype=np.float32)[:, None]
     segments = live_segments(features, info, 3.0, 12)  # 0.4 s: rows end at 1, 2 and 3 s
     assert [rows.ravel().tolist() for rows in segments] == [[], [], [0], [0], [1], [1], [1], [2]]
-    assert segment_rows(info, 3, 3.0, 12)[0].tolist() == [0]
 
 
 def test_live_segments_of_a_video_shorter_than_a_row():
