@@ -7,6 +7,7 @@ A step's folder appears under its own name only when it is complete, so a killed
 """
 
 import dataclasses
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -98,13 +99,13 @@ class Checkpoints:
     def save(self, state: TrainState, about: About) -> None:
         """Writes the state of `about.step`; a step that is there already is left as it is."""
         if about.step not in self._latest.all_steps():
-            _save(self._latest, state, about)
+            _save(self._latest, about, _split(state))
 
     def save_best(self, state: TrainState, about: About) -> None:
         """Writes the state as the best one, then removes the best one before it."""
         if about.step in self._best.all_steps():
             self._best.delete(about.step)
-        _save(self._best, state, about)
+        _save(self._best, about, _split(state))
 
     def restore(self, target: TrainState, step: int | None = None) -> tuple[TrainState, About]:
         """Reads a step (default: the latest) into the shapes, types and shardings of `target`.
@@ -120,8 +121,7 @@ class Checkpoints:
         if step is None:
             raise InputError(f"{self.folder}: no checkpoint here; train first")
         about = read_about(self.folder, "latest", step)
-        wanted = {"params": target.params, "training": {"step": target.step, "opt_state": target.opt_state}}
-        found = _restore(self._latest, self.folder, step, jax.tree.map(_abstract, wanted))
+        found = _restore(self.folder, step, jax.tree.map(_abstract, _split(target)))
         training = found["training"]
         return TrainState(step=training["step"], params=found["params"], opt_state=training["opt_state"]), about
 
@@ -157,22 +157,15 @@ def load_for_inference(folder: str | os.PathLike, which: str | int = BEST) -> Lo
         raise InputError(f"{root}: no checkpoint of that kind; choose another or train first")
     step = steps[-1]
     about = read_about(root, BEST if which == BEST else "latest", step)
-    with _manager(place, None, read_only=True) as manager:
-        target = jax.tree.map(_abstract, _abstract_params(about.model_config))
-        params = _restore(manager, place, step, {"params": target})["params"]
+    target = jax.tree.map(_abstract, _abstract_params(about.model_config))
+    params = _restore(place, step, {"params": target})["params"]
     return Loaded(**{f.name: getattr(about, f.name) for f in dataclasses.fields(About)}, params=params)
 
 
 def save_for_inference(loaded: Loaded, folder: str | os.PathLike) -> None:
     """Writes a checkpoint without optimiser state, small enough to hand on; `load_for_inference` reads it."""
     with _manager(Path(folder).absolute(), None) as manager:
-        manager.save(
-            loaded.step,
-            args=ocp.args.Composite(
-                params=ocp.args.StandardSave(loaded.params), about=ocp.args.JsonSave(loaded.to_json())
-            ),
-            force=True,
-        )
+        _save(manager, loaded, {"params": loaded.params})
 
 
 def resolve(folder: str | os.PathLike) -> Path:
@@ -190,11 +183,14 @@ def resolve(folder: str | os.PathLike) -> Path:
 
 def read_about(folder: Path, which: str, step: int) -> About:
     """The JSON part of one checkpoint."""
-    place = folder / BEST if which == BEST else folder
+    return _read_description(folder / BEST if which == BEST else folder, step)[0]
+
+
+def _read_description(place: Path, step: int) -> tuple[About, dict[str, str]]:
+    """What a checkpoint says of itself, and the types of its arrays."""
     try:
-        with _manager(place, None, read_only=True) as manager:
-            content = manager.restore(step, args=ocp.args.Composite(about=ocp.args.JsonRestore()))["about"]
-        return About.from_json(content)
+        content = json.loads((place / str(step) / "about" / "metadata").read_text(encoding="utf-8"))
+        return About.from_json(content), dict(content["arrays"])
     except InputError as error:
         raise InputError(f"{place / str(step)}: {error}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -203,39 +199,51 @@ def read_about(folder: Path, which: str, step: int) -> About:
         ) from None
 
 
-def _manager(folder: Path, keep: int | None, *, read_only: bool = False) -> ocp.CheckpointManager:
-    if read_only:
-        options = ocp.CheckpointManagerOptions(read_only=True)
-    else:
-        options = ocp.CheckpointManagerOptions(
-            max_to_keep=keep, enable_async_checkpointing=False, cleanup_tmp_directories=True
-        )
+def _manager(folder: Path, keep: int | None) -> ocp.CheckpointManager:
+    options = ocp.CheckpointManagerOptions(
+        max_to_keep=keep, enable_async_checkpointing=False, cleanup_tmp_directories=True
+    )
     return ocp.CheckpointManager(folder, options=options)
 
 
-def _save(manager: ocp.CheckpointManager, state: TrainState, about: About) -> None:
-    training = {"step": state.step, "opt_state": state.opt_state}
-    manager.save(
-        about.step,
-        args=ocp.args.Composite(
-            params=ocp.args.StandardSave(state.params),
-            training=ocp.args.StandardSave(training),
-            about=ocp.args.JsonSave(about.to_json()),
-        ),
-        force=True,
-    )
+def _save(manager: ocp.CheckpointManager, about: About, arrays: dict[str, Any]) -> None:
+    description = about.to_json() | {"arrays": _types(arrays)}
+    items = {name: ocp.args.StandardSave(tree) for name, tree in arrays.items()}
+    manager.save(about.step, args=ocp.args.Composite(about=ocp.args.JsonSave(description), **items), force=True)
 
 
-def _restore(manager: ocp.CheckpointManager, folder: Path, step: int, wanted: dict[str, Any]) -> Any:
+def _restore(place: Path, step: int, wanted: dict[str, Any]) -> Any:
+    """Reads arrays into the shapes and shardings of `wanted`; their types are compared before any file is opened."""
+    _, stored = _read_description(place, step)
+    expected = _types(wanted)
+    stored = {name: kind for name, kind in stored.items() if name.split("[")[0] in wanted}
+    for name in sorted({*expected, *stored}):
+        if expected.get(name) != stored.get(name):
+            raise InputError(
+                f"{place / str(step)}: its arrays are not those of this model or optimiser: {name} is "
+                f"{stored.get(name, 'missing')}, not {expected.get(name, 'known here')}; use the config that it was "
+                "trained with, or another --workdir"
+            )
     args = {name: ocp.args.StandardRestore(tree) for name, tree in wanted.items()}
     try:
-        found = manager.restore(step, args=ocp.args.Composite(**args))
+        with ocp.Checkpointer(ocp.CompositeCheckpointHandler()) as reader:
+            return reader.restore(place / str(step), args=ocp.args.Composite(**args))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{folder / str(step)}: its arrays are not those of this model or optimiser, or it is damaged: "
-            f"{_first_line(error)}; use the config that it was trained with, or another --workdir"
-        ) from None
-    return found
+        raise InputError(f"{place / str(step)}: cannot be read: {_first_line(error)}; use another checkpoint") from None
+
+
+def _types(arrays: dict[str, Any]) -> dict[str, str]:
+    """`name[path]` to type and shape of every array."""
+    return {
+        name + jax.tree_util.keystr(path): f"{leaf.dtype}{list(leaf.shape)}"
+        for name, tree in arrays.items()
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }
+
+
+def _split(state: TrainState) -> dict[str, Any]:
+    """The parts that are stored apart, so that captioning reads the parameters alone."""
+    return {"params": state.params, "training": {"step": state.step, "opt_state": state.opt_state}}
 
 
 def _abstract(x: Any) -> jax.ShapeDtypeStruct:

@@ -96,7 +96,8 @@ def train(config: ConfigDict, parts: Parts, workdir: Path, *, mesh: Mesh | None 
         return create(parts.init_params(key), tx)
 
     everywhere = replicated(mesh)
-    init = jax.jit(initial, out_shardings=everywhere)
+    # Compiled to run once, so compiled in a hurry.
+    init = jax.jit(initial, out_shardings=everywhere, compiler_options={"xla_backend_optimization_level": 0})
     checkpoints = Checkpoints(workdir / "checkpoints")
     progress = None
     try:

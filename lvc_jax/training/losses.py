@@ -1,5 +1,7 @@
 """The training loss: matched boxes, foreground, event count and captions, of every decoder layer."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -67,86 +69,109 @@ def compute(
     outputs = model.apply(params, batch["features"], batch["duration"], deterministic=deterministic, rngs=rngs)
     layers = outputs["class_logits"].shape[0]
     total, terms = jnp.float32(0.0), {}
-    for layer in range(layers):
-        layer_key = None if deterministic else jax.random.fold_in(key, layer)
-        values = _layer_terms(model, params, outputs, layer, batch, weights, layer_key)
-        suffix = "" if layer == layers - 1 else f"_{layer}"
-        for name, value in values.items():
-            terms[f"loss_{name}{suffix}"] = value
-            total = total + getattr(weights, name) * value
+    caption_key = None if deterministic else jax.random.fold_in(key, 1)
+    for name, values in _terms(model, params, outputs, batch, weights, caption_key).items():
+        total = total + getattr(weights, name) * values.sum()
+        for layer in range(layers):
+            terms[f"loss_{name}" + ("" if layer == layers - 1 else f"_{layer}")] = values[layer]
     return total, terms
 
 
-def _layer_terms(
-    model: nn.Module,
-    params: Any,
-    outputs: dict[str, Any],
-    layer: int,
-    batch: Batch,
-    weights: LossWeights,
-    key: jax.Array | None,
-) -> Terms:
+def _terms(
+    model: nn.Module, params: Any, outputs: dict[str, Any], batch: Batch, weights: LossWeights, key: jax.Array | None
+) -> dict[str, Float[Array, " D"]]:
+    """Every term of every layer; each layer has its own matching."""
     events = batch["events"]
-    logits, boxes = outputs["class_logits"][layer], outputs["boxes"][layer].astype(jnp.float32)
-    index, matched = match(logits, boxes, events["boxes"], events["mask"], weights)
+    logits, boxes = outputs["class_logits"], outputs["boxes"].astype(jnp.float32)
+    match_layers = jax.vmap(match, in_axes=(0, 0, None, None, None))
+    index, matched = match_layers(logits, boxes, events["boxes"], events["mask"], weights)
     num_boxes = jnp.maximum(1, events["mask"].sum())
-    target = jnp.any((index[:, :, None] == jnp.arange(logits.shape[-1])) & matched[:, :, None], axis=1)
-    own = jnp.take_along_axis(boxes, index[:, :, None], axis=1)
-    giou = jnp.where(matched, 1 - giou_1d(own, events["boxes"]), 0.0)
-    distance = jnp.where(matched, jnp.abs(own - events["boxes"]).sum(-1), 0.0)
+    target = jnp.any((index[..., None] == jnp.arange(logits.shape[-1])) & matched[..., None], axis=2)
+    own = jnp.take_along_axis(boxes, index[..., None], axis=2)
+    giou = jnp.where(matched, 1 - giou_1d(own, events["boxes"][None]), 0.0)
+    distance = jnp.where(matched, jnp.abs(own - events["boxes"][None]).sum(-1), 0.0)
     terms = {
-        "cls": focal_loss(logits, target.astype(jnp.float32)).sum() / num_boxes,
-        "giou": giou.sum() / num_boxes,
-        "bbox": distance.sum() / num_boxes,
+        "cls": focal_loss(logits, target.astype(jnp.float32)).sum((1, 2)) / num_boxes,
+        "giou": giou.sum((1, 2)) / num_boxes,
+        "bbox": distance.sum((1, 2)) / num_boxes,
     }
     if weights.count > 0 and outputs["count_logits"] is not None:
-        terms["count"] = count_loss(weights.count_loss, outputs["count_logits"][layer], batch["count"])
+        count = partial(count_loss, weights.count_loss)
+        terms["count"] = jax.vmap(count, in_axes=(0, None))(outputs["count_logits"], batch["count"])
     if weights.caption > 0:
-        hidden = jnp.take_along_axis(outputs["hidden"][layer], index[:, :, None], axis=1)
-        reference = jnp.take_along_axis(outputs["references"][layer], index[:, :, None], axis=1)
-        terms["caption"] = _caption_loss(
-            model, params, hidden, events["tokens"], reference, outputs["memory"], matched, key
-        )
+        hidden = jnp.take_along_axis(outputs["hidden"], index[..., None], axis=2)
+        references = _matched_references(model, outputs["references"], index)
+        nll = [
+            _caption_nll_sums(
+                partial(_log_probs, model, params, outputs["memory"]),
+                hidden[start:stop],
+                events["tokens"],
+                jnp.stack(references[start:stop]),
+                matched[start:stop],
+                None if key is None else jax.random.fold_in(key, start),
+            )
+            for start, stop in _runs(references)
+        ]
+        terms["caption"] = jnp.concatenate(nll) / jnp.maximum(1, matched.sum((1, 2)))
     return terms
 
 
-def _caption_loss(
+def _matched_references(model: nn.Module, references: tuple[jax.Array, ...], index: jax.Array) -> list[jax.Array]:
+    """The references of the matched queries, [B, G, r] of each layer."""
+    if model.config.caption_head == "lstm":
+        # That head does not look at them; with one form for all layers, their captions run as one batch.
+        references = tuple(reference[..., :1] for reference in references)
+    return [jnp.take_along_axis(r, index[layer, ..., None], axis=1) for layer, r in enumerate(references)]
+
+
+def _runs(references: list[jax.Array]) -> list[tuple[int, int]]:
+    """Ranges of successive layers whose references have the same last axis (centers, or centers and lengths)."""
+    starts = [i for i, r in enumerate(references) if i == 0 or r.shape[-1] != references[i - 1].shape[-1]]
+    return list(zip(starts, [*starts[1:], len(references)]))
+
+
+def _log_probs(
     model: nn.Module,
     params: Any,
-    hidden: Float[Array, "B G E"],
-    tokens: Int[Array, "B G W"],
-    reference: Float[Array, "B G r"],
-    memory: Float[Array, "B S E"],
-    matched: Bool[Array, "B G"],
+    memory: jax.Array,
+    hidden: jax.Array,
+    tokens: jax.Array,
+    reference: jax.Array,
     key: jax.Array | None,
-) -> Float[Array, ""]:
-    """Mean length-normalised NLL of the matched pairs, one event slot of the whole batch at a time.
+) -> Float[Array, "B G W-1"]:
+    rngs = None if key is None else {"dropout": key}
+    return model.apply(
+        params, hidden, tokens, reference, memory, deterministic=key is None, rngs=rngs, method="token_log_probs"
+    )
+
+
+def _caption_nll_sums(
+    log_probs: Callable[..., jax.Array],
+    hidden: Float[Array, "D B G E"],
+    tokens: Int[Array, "B G W"],
+    references: Float[Array, "D B G r"],
+    matched: Bool[Array, "D B G"],
+    key: jax.Array | None,
+) -> Float[Array, " D"]:
+    """Sum over the matched pairs of each layer's length-normalised NLL, one event slot of the whole batch at a time.
 
     Events fill the slots from the first, so a slot that is empty in every sample costs nothing: the work follows the
     largest number of events in the batch, and the value is the same as with all slots computed. The backward pass
     computes a slot again instead of keeping the word distributions of all slots in memory.
     """
+    layers = hidden.shape[0]
 
     @jax.checkpoint
     def captioned(hidden: jax.Array, tokens: jax.Array, reference: jax.Array, matched: jax.Array, slot: jax.Array):
-        rngs = None if key is None else {"dropout": jax.random.fold_in(key, slot)}
-        log_probs = model.apply(
-            params,
-            hidden[:, None],
-            tokens[:, None],
-            reference[:, None],
-            memory,
-            deterministic=key is None,
-            rngs=rngs,
-            method="token_log_probs",
-        )
-        return jnp.where(matched, caption_nll(log_probs[:, 0], tokens), 0.0).sum()
+        slot_key = None if key is None else jax.random.fold_in(key, slot)
+        tokens = jnp.broadcast_to(tokens[:, None], (tokens.shape[0], layers, tokens.shape[1]))
+        nll = caption_nll(log_probs(hidden, tokens, reference, slot_key), tokens)
+        return jnp.where(matched, nll, 0.0).sum(0)
 
-    def add_slot(total: jax.Array, slot_inputs: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
-        slot_matched = slot_inputs[3]
-        value = lax.cond(slot_matched.any(), captioned, lambda *_: jnp.float32(0.0), *slot_inputs)
-        return total + value, None
+    def add_slot(total: jax.Array, inputs: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+        return total + lax.cond(inputs[3].any(), captioned, lambda *_: jnp.zeros(layers), *inputs), None
 
-    slots = tuple(jnp.moveaxis(x, 1, 0) for x in (hidden, tokens, reference, matched))
-    total, _ = lax.scan(add_slot, jnp.float32(0.0), (*slots, jnp.arange(tokens.shape[1])))
-    return total / jnp.maximum(1, matched.sum())
+    # Slot first; the layers stand where the captioner expects the events of one sample.
+    hidden, references, matched = (jnp.moveaxis(x, (2, 1, 0), (0, 1, 2)) for x in (hidden, references, matched))
+    inputs = (hidden, jnp.moveaxis(tokens, 1, 0), references, matched, jnp.arange(tokens.shape[1]))
+    return lax.scan(add_slot, jnp.zeros(layers), inputs)[0]

@@ -37,7 +37,7 @@ def make_train_step(
         (total, terms), grads = jax.value_and_grad(loss, has_aux=True)(state.params)
         updates, opt_state = tx.update(grads, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
-        metrics = {"loss": total, **terms, "grad_norm": optax.global_norm(grads)}
+        metrics = {"loss": total, **terms, "grad_norm": optax.tree.norm(grads)}
         metrics["finite"] = jnp.all(jnp.isfinite(jnp.stack(list(metrics.values()))))
         return TrainState(step=state.step + 1, params=params, opt_state=opt_state), metrics
 

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 
 from tests.training.stub_model import StubCaptioner
 
@@ -23,6 +24,19 @@ def make_batch(rng, counts, *, slots=3, words=6, frames=5, dim=6, vocab=12):
         "events": {"boxes": (boxes * mask[..., None]).astype(np.float32), "tokens": tokens, "mask": mask},
         "count": np.asarray(counts, np.int32),
     }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory):
+    """Every call of `train` compiles anew; the same program is compiled once in this folder's tests."""
+    before = jax.config.jax_compilation_cache_dir, jax.config.jax_persistent_cache_min_compile_time_secs
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    compilation_cache.reset_cache()
+    yield
+    jax.config.update("jax_compilation_cache_dir", before[0])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", before[1])
+    compilation_cache.reset_cache()
 
 
 @pytest.fixture(scope="session")

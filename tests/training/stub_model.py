@@ -13,6 +13,11 @@ class StubCaptioner(nn.Module):
     vocab_size: int = 12
     max_events: int = 3
     dropout: float = 0.1
+    caption_head: str = "lstm_dsa"
+
+    @property
+    def config(self):
+        return self
 
     def setup(self):
         self.embed = nn.Dense(self.queries * self.width)

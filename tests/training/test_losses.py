@@ -1,17 +1,20 @@
 """Every loss term against plain numpy; empty batches; exactness of the slot scan."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from lvc_jax.errors import InputError
 from lvc_jax.training import losses
 from lvc_jax.training.boxes import giou_1d
 from lvc_jax.training.count_loss import cross_entropy, pdvc
 from lvc_jax.training.loss_weights import LossWeights
-from lvc_jax.training.matching import match
 from tests.training.conftest import make_batch
+from tests.training.test_matching import oracle_cost, oracle_giou
 
 WEIGHTS = LossWeights(bbox=1.0)
 
@@ -73,28 +76,42 @@ def test_a_count_above_the_largest_class_is_the_largest_class(loss):
     assert float(loss(logits, jnp.array([9]))) == float(loss(logits, jnp.array([3])))
 
 
-def test_all_terms_equal_a_loop_over_samples_and_events(model, params, evaluate):
+@pytest.fixture(scope="module")
+def forward(model):
+    return jax.jit(model.apply)
+
+
+@pytest.fixture(scope="module")
+def token_log_probs(model):
+    return jax.jit(partial(model.apply, method="token_log_probs"))
+
+
+def test_all_terms_equal_a_loop_over_samples_and_events(params, evaluate, forward, token_log_probs):
     batch = make_batch(np.random.default_rng(3), [2, 0, 3, 1])
     total, terms = evaluate(params, batch)
-    out = model.apply(params, batch["features"], batch["duration"])
+    out = jax.device_get(forward(params, batch["features"], batch["duration"]))
     events, expected_total = batch["events"], 0.0
     for layer, suffix in ((0, "_0"), (1, "")):
-        index, _ = match(out["class_logits"][layer], out["boxes"][layer], events["boxes"], events["mask"], WEIGHTS)
+        logits, boxes = out["class_logits"][layer], out["boxes"][layer]
         target, giou, nll, bbox = np.zeros((4, 4)), 0.0, 0.0, 0.0
-        for b, g in zip(*np.nonzero(events["mask"])):
-            n = int(index[b, g])
-            target[b, n] = 1
-            giou += 1 - float(giou_1d(out["boxes"][layer, b, n], jnp.asarray(events["boxes"][b, g])))
-            bbox += float(jnp.abs(out["boxes"][layer, b, n] - events["boxes"][b, g]).sum())
-            hidden, tokens = out["hidden"][layer, b, n][None, None], events["tokens"][b, g]
-            log_probs = model.apply(params, hidden, tokens[None, None], None, None, method="token_log_probs")[0, 0]
-            words = np.count_nonzero(tokens)
-            nll += -float(log_probs[: words + 1].sum()) / (words + 1)
+        for b in range(4):
+            mask = events["mask"][b]
+            cost = oracle_cost(logits[b], boxes[b], events["boxes"][b][mask], WEIGHTS)
+            for g, n in zip(*linear_sum_assignment(cost)):
+                target[b, n] = 1
+                giou += 1 - oracle_giou(boxes[b, n], events["boxes"][b, g])
+                bbox += np.abs(boxes[b, n] - events["boxes"][b, g]).sum()
+                tokens = events["tokens"][b, g]
+                words = np.count_nonzero(tokens)
+                log_probs = token_log_probs(params, out["hidden"][layer, b, n][None, None], tokens[None, None], 0, 0)
+                nll += -float(log_probs[0, 0, : words + 1].sum()) / (words + 1)
+        p = 1 / (1 + np.exp(-logits))
+        focal = np.where(target, 0.25 * (1 - p) ** 2 * -np.log(p), 0.75 * p**2 * -np.log(1 - p)).sum()
         expected = {
             "loss_giou": giou / 6,
             "loss_bbox": bbox / 6,
             "loss_caption": nll / 6,
-            "loss_cls": float(losses.focal_loss(out["class_logits"][layer], jnp.asarray(target)).sum()) / 6,
+            "loss_cls": focal / 6,
             "loss_count": float(cross_entropy(out["count_logits"][layer], jnp.asarray(batch["count"]))),
         }
         for name, value in expected.items():
@@ -124,12 +141,19 @@ def test_contents_of_empty_slots_do_not_matter(params, evaluate):
         np.testing.assert_array_equal(a, b)
 
 
-def test_more_slots_change_nothing(model, params):
-    batch = make_batch(np.random.default_rng(6), [2, 1], slots=2)
+def test_more_slots_change_nothing(params, evaluate):
+    batch = make_batch(np.random.default_rng(6), [2, 1, 0, 1])
     wide = {**batch, "events": {k: np.concatenate([v, np.zeros_like(v)], 1) for k, v in batch["events"].items()}}
-    a, b = (losses.compute(model, params, x, WEIGHTS, deterministic=True) for x in (batch, wide))
-    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b)):
-        np.testing.assert_allclose(x, y, rtol=1e-6)
+    for x, y in zip(jax.tree.leaves(evaluate(params, batch)), jax.tree.leaves(evaluate(params, wide))):
+        np.testing.assert_allclose(x, y, rtol=1e-5)
+
+
+def test_layers_captioned_together_or_one_by_one_give_the_same(model, params, evaluate):
+    batch = make_batch(np.random.default_rng(8), [2, 0, 3, 0])
+    together = model.clone(caption_head="lstm")
+    other = jax.jit(lambda params, batch: losses.compute(together, params, batch, WEIGHTS, deterministic=True))
+    for x, y in zip(jax.tree.leaves(evaluate(params, batch)), jax.tree.leaves(other(params, batch))):
+        np.testing.assert_allclose(x, y, rtol=1e-5)
 
 
 def test_dropout_follows_the_key(params, value_and_grad):

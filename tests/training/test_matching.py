@@ -15,18 +15,21 @@ SHAPES = ((4, 4), (3, 6), (6, 3), (1, 5), (5, 1))
 assign = jax.jit(_assign)
 
 
+def oracle_giou(a, b):
+    (a0, a1), (b0, b1) = ((c - length / 2, c + length / 2) for c, length in (a, b))
+    inter = max(0, min(a1, b1) - max(a0, b0))
+    union = (a1 - a0) + (b1 - b0) - inter
+    hull = max(a1, b1) - min(a0, b0)
+    return inter / (union + 1e-5) - (hull - union) / (hull + 1e-5)
+
+
 def oracle_cost(logits, boxes, targets, weights):
     p = 1 / (1 + np.exp(-logits))
     cls = 0.25 * (1 - p) ** 2 * -np.log(p + 1e-8) - 0.75 * p**2 * -np.log(1 - p + 1e-8)
     cost = np.zeros((len(targets), len(boxes)))
     for g, (tc, tl) in enumerate(targets):
         for n, (c, length) in enumerate(boxes):
-            a, b = (tc - tl / 2, tc + tl / 2), (c - length / 2, c + length / 2)
-            inter = max(0, min(a[1], b[1]) - max(a[0], b[0]))
-            union = tl + length - inter
-            hull = max(a[1], b[1]) - min(a[0], b[0])
-            giou = inter / (union + 1e-5) - (hull - union) / (hull + 1e-5)
-            cost[g, n] = weights.cls * cls[n] - weights.giou * giou
+            cost[g, n] = weights.cls * cls[n] - weights.giou * oracle_giou((tc, tl), (c, length))
             cost[g, n] += weights.bbox * (abs(tc - c) + abs(tl - length))
     return cost
 

@@ -1,0 +1,88 @@
+"""Schedules and updates against the formulas."""
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from lvc_jax.errors import InputError
+from lvc_jax.training.optimizer import make_optimizer, make_schedule
+from tests.training.parts import tiny_config
+
+
+def options(**changes):
+    config = tiny_config().optimizer
+    config.update(changes)
+    return config
+
+
+def test_warmup_cosine():
+    rate = make_schedule(options(learning_rate=1.0, warmup_steps=10, decay_steps=110, end_factor=0.1))
+    found = [float(rate(step)) for step in (0, 5, 10, 60, 110, 1000)]
+    np.testing.assert_allclose(found, [0, 0.5, 1, 0.55, 0.1, 0.1], atol=1e-6)
+
+
+def test_piecewise_halves_at_each_boundary():
+    rate = make_schedule(options(schedule="piecewise", learning_rate=8.0, boundaries=(3, 5), decay_factor=0.5))
+    assert [float(rate(step)) for step in (0, 2, 3, 4, 5, 9)] == [8, 8, 4, 4, 2, 2]
+
+
+def test_constant():
+    assert float(make_schedule(options(schedule="constant", learning_rate=0.5))(7)) == 0.5
+
+
+def one_update(config, grad, param):
+    tx, _ = make_optimizer(config)
+    updates, _ = tx.update(jnp.array([grad]), tx.init(jnp.array([param])), jnp.array([param]))
+    return float(updates[0])
+
+
+def test_adam_adds_the_decay_to_the_gradient_and_adamw_does_not():
+    base = {"schedule": "constant", "learning_rate": 0.1, "clip_norm": 0.0, "weight_decay": 0.5}
+    # The gradient is 0: coupled decay becomes a full Adam step of size lr, decoupled decay is lr * decay * param.
+    assert one_update(options(name="adam", **base), 0.0, 2.0) == pytest.approx(-0.1, rel=1e-5)
+    assert one_update(options(name="adamw", **base), 0.0, 2.0) == pytest.approx(-0.1, rel=1e-5)
+    assert one_update(options(name="adam", **base), 0.0, 20.0) == pytest.approx(-0.1, rel=1e-5)
+    assert one_update(options(name="adamw", **base), 0.0, 20.0) == pytest.approx(-1.0, rel=1e-5)
+
+
+def test_clipping_is_by_global_norm():
+    tx, _ = make_optimizer(options(schedule="constant", clip_norm=1.0, weight_decay=0.0))
+    big, small = {"a": jnp.array([30.0]), "b": jnp.array([40.0])}, {"a": jnp.array([0.6]), "b": jnp.array([0.8])}
+    first, _ = tx.update(big, tx.init(big), big)
+    second, _ = tx.update(small, tx.init(small), small)
+    for name in big:
+        np.testing.assert_allclose(first[name], second[name], rtol=1e-5)
+
+
+def test_accumulation_updates_with_the_mean_and_the_schedule_counts_batches():
+    config = options(schedule="piecewise", learning_rate=8.0, boundaries=(2,), decay_factor=0.5, weight_decay=0.0)
+    tx, rate = make_optimizer(config, 2)
+    assert [float(rate(step)) for step in range(4)] == [8, 8, 4, 4]
+    many, single = {"w": jnp.array([1.0])}, {"w": jnp.array([1.0])}
+    state = tx.init(many)
+    for grad in (1.0, 3.0, 2.0, 6.0):
+        updates, state = tx.update({"w": jnp.array([grad])}, state, many)
+        many = optax.apply_updates(many, updates)
+    halved = options(schedule="piecewise", learning_rate=8.0, boundaries=(1,), decay_factor=0.5, weight_decay=0.0)
+    plain, _ = make_optimizer(halved)
+    state = plain.init(single)
+    for grad in (2.0, 4.0):
+        updates, state = plain.update({"w": jnp.array([grad])}, state, single)
+        single = optax.apply_updates(single, updates)
+    np.testing.assert_allclose(many["w"], single["w"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"name": "sgd"}, {"schedule": "steps"}, {"learning_rate": 0.0}, {"warmup_steps": 20}],
+    ids=["optimiser", "schedule", "rate", "warmup"],
+)
+def test_bad_options_are_one_line_errors(changes):
+    with pytest.raises(InputError, match=r"^optimizer\."):
+        make_optimizer(options(**changes))
+
+
+def test_accumulation_must_be_positive():
+    with pytest.raises(InputError, match="accumulation_steps=0"):
+        make_optimizer(options(), 0)
