@@ -17,9 +17,11 @@ from lvc_jax import cli
 from lvc_jax.data.datasets import open_dataset
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation import baselines, predict, render, suite, table
+from lvc_jax.evaluation.caption_loss import caption_loss_note, caption_losses
 from lvc_jax.evaluation.run import Run, evaluate
 from lvc_jax.evaluation.selection import Selection
 from lvc_jax.training import checkpoints
+from lvc_jax.training.assemble import make_sample_config
 from lvc_jax.version import __version__
 
 CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Workdir of a training run, or its checkpoints folder.")
@@ -35,6 +37,9 @@ TRAIN_SPLIT = flags.DEFINE_string("train_split", None, "Where the most frequent 
 CONSOLIDATION = flags.DEFINE_enum("consolidation", None, ["slot", "events", "rerank"], "Temporal filter.")
 MEMORY = flags.DEFINE_integer("memory", None, "M, segments in the window, the current one included.", lower_bound=1)
 BATCH = flags.DEFINE_integer("batch", 8, "Videos captioned at once.", lower_bound=1)
+CAPTION_LOSS = flags.DEFINE_bool(
+    "caption_loss", False, "Also the training's caption loss, beside a unigram model and shuffled features."
+)
 BASELINES = flags.DEFINE_list("baselines", ["all"], "Baselines beside the model: names, 'all' or 'none'.")
 
 
@@ -51,10 +56,13 @@ def main() -> None:
     dataset = open_dataset(data_dir, name, SPLIT.value)
     predict.check_features(model.feature_info, dataset.info, f"{name}, split {SPLIT.value}")
     chosen = baselines.choose(BASELINES.value, name)
-    most_frequent = None
-    if "most_frequent" in chosen:
+    most_frequent = losses = None
+    if "most_frequent" in chosen or CAPTION_LOSS.value:
         train_split = TRAIN_SPLIT.value or model.config.get("train_split", "train")
-        most_frequent = baselines.most_frequent_sentence(open_dataset(data_dir, name, train_split).sentences())
+        sentences = open_dataset(data_dir, name, train_split).sentences()
+        most_frequent = baselines.most_frequent_sentence(sentences) if "most_frequent" in chosen else None
+        if CAPTION_LOSS.value:
+            losses = caption_losses(model, dataset, sentences, make_sample_config(model.config))
     run = Run(
         model=model,
         selection=Selection(dataset, MAX_VIDEOS.value, SEED.value),
@@ -76,6 +84,9 @@ def main() -> None:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
         results = evaluate(run, bar)
+    if losses is not None:
+        results.caption_losses = losses
+        results.notes.append(caption_loss_note(losses))
     output = Path(OUTPUT.value)
     title = (
         f"{name}, split {SPLIT.value}, {len(run.selection)} videos; captions: {dataset.caption_kind}; "

@@ -89,3 +89,11 @@ def caption_losses(
     other, _ = _weighted(shuffled(), lambda batch: float(loss(batch)))
     plain, _ = _weighted(windows(), lambda b: _unigram_loss(table, b["events"]["tokens"], b["events"]["mask"]))
     return {"model": own, "shuffled_features": other, "unigram": plain, "captions": captions}
+
+
+def caption_loss_note(losses: dict[str, float]) -> str:
+    """One sentence for a report."""
+    return (
+        f"Caption loss over {losses['captions']} captions (nats a word): model {losses['model']:.3f}, on shuffled "
+        f"features {losses['shuffled_features']:.3f}, unigram model {losses['unigram']:.3f}."
+    )

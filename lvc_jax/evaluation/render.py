@@ -54,6 +54,8 @@ def write(output: Path, *, title: str, kind: str, run: Run, results: Results, co
         "notes": results.notes,
         "rows": numbers,
     }
+    if results.caption_losses is not None:
+        content["caption_loss"] = results.caption_losses
     _write_text(output / "scores.json", json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     _write_text(output / "table.txt", table.as_text(title, numbers))
     _write_text(output / "table.md", table.as_markdown(title, numbers))

@@ -51,6 +51,7 @@ class Results:
         predictions: {Δt: items} of the model.
         headers: of the predictions files.
         notes: sentences that belong beside the numbers.
+        caption_losses: see `caption_loss.caption_losses`; None where it was not asked for.
     """
 
     references: dict[str, dict[str, Any]]
@@ -58,6 +59,7 @@ class Results:
     predictions: dict[SegmentFrames, Items] = dataclasses.field(default_factory=dict)
     headers: dict[SegmentFrames, dict[str, Any]] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
+    caption_losses: dict[str, float] | None = None
 
 
 def evaluate(run: Run, bar: Progress) -> Results:
