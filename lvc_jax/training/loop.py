@@ -96,13 +96,12 @@ def train(config: ConfigDict, parts: Parts, workdir: Path, *, mesh: Mesh | None 
         return create(parts.init_params(key), tx)
 
     everywhere = replicated(mesh)
-    # Compiled to run once, so compiled in a hurry.
-    init = jax.jit(initial, out_shardings=everywhere, compiler_options={"xla_backend_optimization_level": 0})
     checkpoints = Checkpoints(workdir / "checkpoints")
     progress = None
     try:
         if checkpoints.latest_step() is None:
-            state = init(jax.random.key(config.seed))
+            params = parts.init_params(jax.random.key(config.seed))
+            state = jax.jit(lambda params: create(params, tx), out_shardings=everywhere)(params)
         else:
             shapes = jax.eval_shape(initial, jax.random.key(config.seed))
             target = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=everywhere), shapes)
