@@ -75,4 +75,7 @@ class LayerHeads(nn.Module):
         if mask is not None:
             hidden = jnp.where(mask[..., None], hidden, NEVER)
             hidden = jnp.where(mask.any(axis=1)[:, None, None], hidden, 0)
-        return self._apply(self.count_layer, hidden.max(axis=1), layer).astype(jnp.float32)
+        # One query per channel, picked by index: the gradient of a plain maximum looks for entries equal to it, finds
+        # none where the compiler computed `hidden` twice with different rounding, and divides by zero.
+        chosen = jax.nn.one_hot(jnp.argmax(hidden, axis=1), hidden.shape[1], axis=1, dtype=hidden.dtype)
+        return self._apply(self.count_layer, jnp.sum(hidden * chosen, axis=1), layer).astype(jnp.float32)

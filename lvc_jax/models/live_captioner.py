@@ -170,7 +170,14 @@ def init_params(config: ModelConfig, key: Array) -> Variables:
     """Initial variables {"params": ...} of every part, drawn as PyTorch and the PDVC reference draw them."""
     features = jnp.zeros((1, config.num_frames, config.feature_dim), jnp.float32)
     model = LiveCaptioner(config)
-    return jax.jit(lambda key: model.init(key, features, jnp.ones(1), method="touch"))(key)
+
+    def draw(key: Array) -> Variables:
+        return {"params": model.init(key, features, jnp.ones(1), method="touch")["params"]}
+
+    if isinstance(key, jax.core.Tracer):
+        return draw(key)
+    # Runs once: compiling this many small draws with optimisation takes far longer than it saves.
+    return jax.jit(draw, compiler_options={"xla_backend_optimization_level": 0})(key)
 
 
 def parameter_count(variables: Variables) -> int:

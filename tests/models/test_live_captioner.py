@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lvc_jax.errors import InputError
-from tests.models.conftest import small_model
+from tests.models.conftest import VARIANTS, small_model
 
 
 def test_shapes(variant):
@@ -47,7 +47,9 @@ def test_each_video_of_a_batch_gets_what_it_gets_alone(variant):
         np.testing.assert_allclose(log_probs[one], own_log_probs, atol=1e-4)
 
 
-def test_vmap_over_streams_equals_a_batch(variant):
+@pytest.mark.parametrize("name", ["paper", "lstm_dsa", "plain"])
+def test_vmap_over_streams_equals_a_batch(name):
+    variant = small_model(**VARIANTS[name])
     features, duration = variant.inputs()
 
     def stream(features, duration):
@@ -62,7 +64,9 @@ def test_vmap_over_streams_equals_a_batch(variant):
     np.testing.assert_array_equal(tokens, expected)
 
 
-def test_gradients_reach_every_parameter_that_takes_part(variant):
+@pytest.mark.parametrize("name", ["paper", "lstm_dsa", "plain"])
+def test_gradients_reach_every_parameter_that_takes_part(name):
+    variant = small_model(**VARIANTS[name])
     features, duration = variant.inputs()
     tokens = np.array([[[0, 3, 5, 0]] * 4] * 3)
 
