@@ -24,12 +24,12 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.train_split = "train"
     config.segment_frames = (24, 48, 72, 96, 120, 150)
     config.memory = 1
+    config.vocabulary.min_count = 4
     config.batch_size = 16
     config.num_train_steps = config.optimizer.decay_steps = 10_000
     config.optimizer.warmup_steps = 500
     config.checkpoint_every = 500
     config.eval.every = 2_000
-    config.eval.split = "val_1"
     config.eval.segment_frames = 150
     config.streaming.segment_frames = 150
     return config

@@ -20,14 +20,14 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.train_split = "train"
     config.segment_frames = (48,)
     config.memory = 3
-    config.silent_share = 0.3
+    config.silent_share = 0.2
     config.batch_size = 32
     config.max_events = 6
     config.model.update(
         {
             "hidden_dim": 128,
             "ff_dim": 256,
-            "num_frames": 24,
+            "num_frames": 12,  # a window of 3 segments holds 12 rows
             "num_levels": 3,
             "num_heads": 4,
             "num_points": 4,
@@ -42,11 +42,12 @@ def get_config(arg: str | None = None) -> ConfigDict:
             "caption_dropout": 0.0,
         }
     )
-    config.num_train_steps = config.optimizer.decay_steps = 3_000
+    config.num_train_steps = config.optimizer.decay_steps = 2_000
     config.optimizer.learning_rate = 1e-3
     config.optimizer.warmup_steps = 100
     config.checkpoint_every = 250
-    config.eval.every = 1_000
+    config.eval.every = 500
+    config.eval.max_videos = 12
     config.eval.segment_frames = 48
     config.streaming.segment_frames = 48
     config.streaming.memory = 3
