@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import optax
-from flax import linen as nn
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
@@ -42,7 +41,7 @@ def caption_nll(log_probs: Float[Array, "*n W-1"], tokens: Int[Array, "*n W"]) -
 
 
 def compute(
-    model: nn.Module,
+    model: Any,
     params: Any,
     batch: Batch,
     weights: LossWeights,
@@ -65,11 +64,15 @@ def compute(
         total: scalar; terms: scalars `loss_giou`, `loss_cls`, `loss_bbox`, `loss_count`, `loss_caption` of the last
         layer and the same names with `_0`, `_1`, ... for the layers before it, unweighted.
     """
-    rngs = None if deterministic else {"dropout": key}
+    if deterministic:
+        rngs, caption_key = None, None
+    elif key is None:
+        raise ValueError("training needs a dropout key: give key, or deterministic=True")
+    else:
+        rngs, caption_key = {"dropout": key}, jax.random.fold_in(key, 1)
     outputs = model.apply(params, batch["features"], batch["duration"], deterministic=deterministic, rngs=rngs)
     layers = outputs["class_logits"].shape[0]
     total, terms = jnp.float32(0.0), {}
-    caption_key = None if deterministic else jax.random.fold_in(key, 1)
     for name, values in _terms(model, params, outputs, batch, weights, caption_key).items():
         total = total + getattr(weights, name) * values.sum()
         for layer in range(layers):
@@ -78,7 +81,7 @@ def compute(
 
 
 def _terms(
-    model: nn.Module, params: Any, outputs: dict[str, Any], batch: Batch, weights: LossWeights, key: jax.Array | None
+    model: Any, params: Any, outputs: dict[str, Any], batch: Batch, weights: LossWeights, key: jax.Array | None
 ) -> dict[str, Float[Array, " D"]]:
     """Every term of every layer; each layer has its own matching."""
     events = batch["events"]
@@ -116,7 +119,7 @@ def _terms(
     return terms
 
 
-def _matched_references(model: nn.Module, references: tuple[jax.Array, ...], index: jax.Array) -> list[jax.Array]:
+def _matched_references(model: Any, references: tuple[jax.Array, ...], index: jax.Array) -> list[jax.Array]:
     """The references of the matched queries, [B, G, r] of each layer."""
     if model.config.caption_head == "lstm":
         # That head does not look at them; with one form for all layers, their captions run as one batch.
@@ -131,7 +134,7 @@ def _runs(references: list[jax.Array]) -> list[tuple[int, int]]:
 
 
 def _log_probs(
-    model: nn.Module,
+    model: Any,
     params: Any,
     memory: jax.Array,
     hidden: jax.Array,

@@ -169,3 +169,8 @@ def test_dropout_follows_the_key(params, value_and_grad):
 def test_bad_weights_are_one_line_errors(values):
     with pytest.raises(InputError, match="loss"):
         LossWeights.from_dict(values)
+
+
+def test_dropout_without_a_key_is_an_error(model, params):
+    with pytest.raises(ValueError, match="dropout key"):
+        losses.compute(model, params, make_batch(np.random.default_rng(9), [1]), WEIGHTS)
