@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 
 class TrainingProgress:
@@ -25,12 +26,13 @@ class TrainingProgress:
         console = Console()
         if console.is_terminal and not quiet:
             self._bar = Progress(
-                TextColumn("step"),
-                MofNCompleteColumn(),
-                BarColumn(),
-                TimeRemainingColumn(elapsed_when_finished=True),
-                TextColumn("{task.fields[losses]}"),
+                MofNCompleteColumn(table_column=Column(no_wrap=True)),
+                BarColumn(bar_width=12, table_column=Column(min_width=12)),
+                TimeRemainingColumn(elapsed_when_finished=True, table_column=Column(no_wrap=True)),
+                # The last column alone gives way on a narrow terminal.
+                TextColumn("{task.fields[losses]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
                 console=console,
+                expand=True,
             )
 
     def __enter__(self) -> "TrainingProgress":
@@ -71,11 +73,11 @@ class TrainingProgress:
 
 def _summary(values: Mapping[str, float]) -> str:
     shown = [f"loss {values['loss']:.3f}"]
-    for name in ("giou", "cls", "count", "caption"):
-        if f"loss_{name}" in values:
-            shown.append(f"{name} {values[f'loss_{name}']:.3f}")
     if "videos_per_s" in values:
         shown.append(f"{values['videos_per_s']:.1f} videos/s")
+    for name in ("caption", "giou", "cls", "count"):
+        if f"loss_{name}" in values:
+            shown.append(f"{name} {values[f'loss_{name}']:.3f}")
     return " ".join(shown)
 
 
