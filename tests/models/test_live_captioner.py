@@ -66,17 +66,16 @@ def test_vmap_over_streams_equals_a_batch(name):
 
 @pytest.mark.parametrize("name", ["paper", "lstm_dsa", "plain"])
 def test_gradients_reach_every_parameter_that_takes_part(name):
-    variant = small_model(**VARIANTS[name])
+    variant = small_model(**VARIANTS[name], encoder_layers=1, num_levels=2, num_points=1)
     features, duration = variant.inputs()
     tokens = np.array([[[0, 3, 5, 0]] * 4] * 3)
 
     def loss(variables):
         outputs = variant.model.apply(variables, features, duration)
-        proposed = variant.model.apply(variables, features, duration, proposals=outputs["boxes"][-1])
         words = variant.model.apply(
             variables, *variant.caption_inputs(outputs)[:1], tokens, *rest(outputs), method="token_log_probs"
         )
-        parts = [outputs["class_logits"], outputs["boxes"], outputs["count_logits"], words, proposed["hidden"]]
+        parts = [outputs["class_logits"], outputs["boxes"], outputs["count_logits"], words]
         return sum(jnp.sum(jnp.tanh(part)) for part in parts if part is not None)
 
     def rest(outputs):
@@ -86,8 +85,9 @@ def test_gradients_reach_every_parameter_that_takes_part(name):
     flat = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(gradients)}
     assert all(np.isfinite(leaf).all() for leaf in flat.values())
     still = {name for name, leaf in flat.items() if not np.asarray(leaf).any()}
-    unused = ("['attention']['weights_", "['attention']['output_", "['score_bias']")
-    assert all("caption" in name and any(part in name for part in unused) for name in still), still
+    # Proposals have a test of their own.
+    unused = ("['proposal_", "['attention']['weights_", "['attention']['output_", "['score_bias']")
+    assert all(any(part in name for part in unused) for name in still), still
 
 
 def test_border_and_zeros_differ():
@@ -121,10 +121,25 @@ def test_masked_proposals_influence_nothing(small):
     np.testing.assert_allclose(outputs["count_logits"][:, 1], alone["count_logits"][:, 1], atol=2e-5)
 
 
+def test_proposal_parameters_get_gradients():
+    small = small_model(encoder_layers=1, decoder_layers=1, num_levels=1)
+    features, duration = small.inputs(1)
+    proposals = np.array([[[0.2, 0.1], [0.6, 0.5]]], np.float32)
+
+    def loss(variables):
+        outputs = small.model.apply(variables, features, duration, proposals=proposals)
+        return jnp.sum(jnp.tanh(outputs["hidden"]))
+
+    gradients = jax.jit(jax.grad(loss))(small.variables)["params"]
+    for name in ("proposal_layer", "proposal_norm"):
+        assert all(np.asarray(leaf).any() for leaf in jax.tree.leaves(gradients[name]))
+    assert not np.asarray(gradients["queries"]).any()
+
+
 def test_no_valid_proposal_stays_finite(small):
     features, duration = small.inputs(1)
     proposals, mask = np.full((1, 2, 2), 0.5, np.float32), np.zeros((1, 2), bool)
-    outputs = small.model.apply(small.variables, features, duration, proposals=proposals, proposal_mask=mask)
+    outputs = small.forward(small.variables, features, duration, proposals=proposals, proposal_mask=mask)
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(outputs))
 
 
