@@ -3,8 +3,8 @@
     python -m benchmarks.streaming [--segment_frames=24,150] [--head=lstm,lstm_dsa] [--steps=100] [--json=FILE]
 
 One stream, random parameters, features of unit variance. Random parameters seldom say 0, so captions run to their 30
-words: this is the most that a step can cost. `silent` is the same step where the counter says 0. The real-time factor is
-the step's median over Δt: below 1 the captioner keeps up.
+words: this is the most that a step can cost. `silent` is the same step where the counter says 0. The real-time factor
+is the step's median over Δt: below 1 the captioner keeps up.
 """
 
 import json

@@ -17,7 +17,7 @@ EXIT_INTERRUPTED = 130
 def _parse(argv: Sequence[str]) -> list[str]:
     try:
         return list(flags.FLAGS(list(argv)))
-    except flags.Error as error:
+    except (flags.Error, OSError) as error:
         # A config file that fails brings its traceback; its first and last line say what went wrong.
         lines = str(error).strip().splitlines()
         raise InputError(f"{' '.join(lines[:1] + lines[1:][-1:])}; see --help") from None

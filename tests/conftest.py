@@ -1,9 +1,13 @@
-"""Shared fixtures. Two CPU devices, so that data parallelism is exercised by every run."""
+"""Shared fixtures. Two CPU devices, so that data parallelism is exercised by every run; compiled in a hurry."""
 
 import os
 from pathlib import Path
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+# Tests compile many programs and run each a few times: without XLA's optimisation they take a fraction of the time.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
+)
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import hypothesis

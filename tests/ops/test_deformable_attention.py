@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lvc_jax.ops.deformable_attention import api, deformable_attention, sample_values, why_refused
 
+from lvc_jax.ops.deformable_attention import api, deformable_attention, sample_values, why_refused
 from tests.golden import recipe
 
 IMPLEMENTATIONS = ("reference", "dense")
