@@ -17,13 +17,17 @@ EXIT_INTERRUPTED = 130
 def _parse(argv: Sequence[str]) -> list[str]:
     try:
         return list(flags.FLAGS(list(argv)))
-    except (flags.Error, OSError) as error:
-        # A config file that fails brings its traceback; its first and last line say what went wrong.
-        lines = str(error).strip().splitlines()
-        raise InputError(f"{' '.join(lines[:1] + lines[1:][-1:])}; see --help") from None
     except AttributeError as error:
-        # ml_collections, for a --config.KEY that the config file does not have.
+        # ml_collections, for a --config.KEY that the config file does not have, or a file without get_config.
+        if "get_config" in str(error):
+            raise InputError("--config: the file has no get_config(arg) function; see configs/") from None
         raise InputError(f"unknown key {error} in a --config.KEY flag; it must be a key of the config file") from None
+    except Exception as error:
+        # A config file is a program, run while flags are parsed: anything may come out of it, often with a traceback
+        # in the message. Its first and last line say what went wrong.
+        lines = [line.strip() for line in str(error).strip().splitlines()] or [""]
+        name = "" if isinstance(error, flags.Error | OSError) else f"{type(error).__name__} in a config file: "
+        raise InputError(f"{name}{' '.join(lines[:1] + lines[1:][-1:])}; see --help") from None
 
 
 def run(main: Callable[[], int | None]) -> None:
