@@ -22,10 +22,11 @@ from lvc_jax.models import init_params
 from lvc_jax.models.config import ModelConfig
 from lvc_jax.streaming import StreamConfig, init, step
 
-SEGMENT_FRAMES = flags.DEFINE_list("segment_frames", ["24", "150"], "Δt in frames at 30 per second.")
-HEADS = flags.DEFINE_list("head", ["lstm", "lstm_dsa"], "Caption heads.")
-STEPS = flags.DEFINE_integer("steps", 100, "Timed steps.", lower_bound=2)
-JSON = flags.DEFINE_string("json", None, "Also write the figures to this file.")
+FLAGS = flags.FlagValues()
+SEGMENT_FRAMES = flags.DEFINE_list("segment_frames", ["24", "150"], "Δt in frames at 30 per second.", flag_values=FLAGS)
+HEADS = flags.DEFINE_list("head", ["lstm", "lstm_dsa"], "Caption heads.", flag_values=FLAGS)
+STEPS = flags.DEFINE_integer("steps", 100, "Timed steps.", lower_bound=2, flag_values=FLAGS)
+JSON = flags.DEFINE_string("json", None, "Also write the figures to this file.", flag_values=FLAGS)
 
 
 def latencies(config: StreamConfig, params: dict, steps: int, seed: int = 0) -> np.ndarray:
@@ -66,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, FLAGS)

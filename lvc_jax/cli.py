@@ -14,9 +14,10 @@ EXIT_PREEMPTED = 75
 EXIT_INTERRUPTED = 130
 
 
-def _parse(argv: Sequence[str]) -> list[str]:
+def _parse(argv: Sequence[str], own: flags.FlagValues) -> list[str]:
     try:
-        return list(flags.FLAGS(list(argv)))
+        # First the few that absl itself defines (--verbosity, ...), then the command's.
+        return list(own(flags.FLAGS(list(argv), known_only=True)))
     except AttributeError as error:
         # ml_collections, for a --config.KEY that the config file does not have, or a file without get_config.
         if "get_config" in str(error):
@@ -30,11 +31,13 @@ def _parse(argv: Sequence[str]) -> list[str]:
         raise InputError(f"{name}{' '.join(lines[:1] + lines[1:][-1:])}; see --help") from None
 
 
-def run(main: Callable[[], int | None]) -> None:
+def run(main: Callable[[], int | None], own: flags.FlagValues) -> None:
     """Parses flags, calls `main` and exits: 0 done, 2 bad input, 75 preempted, 130 interrupted, 1 anything else.
 
     Args:
-        main: the command; reads absl flags; returns an exit code or None for 0.
+        main: the command; reads its flags; returns an exit code or None for 0.
+        own: the command's flags. Each command keeps its own, so that several can be imported together although they
+            share names such as --output.
     """
 
     def _main(argv: list[str]) -> int:
@@ -53,15 +56,16 @@ def run(main: Callable[[], int | None]) -> None:
 
     def _flags_parser(argv: Sequence[str]) -> list[str]:
         try:
-            return _parse(argv)
+            return _parse(argv, own)
         except InputError as error:
             sys.exit(_report(error))
 
-    # absl's own parser prints a usage page for a bad flag; ours keeps the promise of one line. --help still works.
-    if any(argument in ("--help", "-help", "--helpfull", "--helpshort") for argument in sys.argv[1:]):
-        app.run(_main)
-    else:
-        app.run(_main, flags_parser=_flags_parser)
+    if any(argument in ("--help", "-help", "-h", "--helpfull", "--helpshort") for argument in sys.argv[1:]):
+        print(sys.modules["__main__"].__doc__ or "")
+        print(own.get_help(include_special_flags=False))
+        sys.exit(EXIT_OK)
+    # absl's own parser prints a usage page for a bad flag; ours keeps the promise of one line.
+    app.run(_main, flags_parser=_flags_parser)
 
 
 def _report(error: InputError) -> int:

@@ -18,11 +18,20 @@ from absl import flags
 from lvc_jax import cli
 from lvc_jax.errors import InputError
 
-CONFIG = flags.DEFINE_string("config", "configs/shapes.py", "Config file of the embedded default.")
-DATA_DIR = flags.DEFINE_string("data_dir", "data", "Where the rendered videos and their features go.")
-WORKDIR = flags.DEFINE_string("workdir", "runs/shapes", "Where the checkpoint, the scores and the report go.")
-SEGMENT_FRAMES = flags.DEFINE_integer("segment_frames", 48, "Δt in frames at 30 per second.", lower_bound=1)
-NUM_TRAIN_STEPS = flags.DEFINE_integer("num_train_steps", None, "Fewer steps than the config's, for a quick look.")
+FLAGS = flags.FlagValues()
+CONFIG = flags.DEFINE_string("config", "configs/shapes.py", "Config file of the embedded default.", flag_values=FLAGS)
+DATA_DIR = flags.DEFINE_string(
+    "data_dir", "data", "Where the rendered videos and their features go.", flag_values=FLAGS
+)
+WORKDIR = flags.DEFINE_string(
+    "workdir", "runs/shapes", "Where the checkpoint, the scores and the report go.", flag_values=FLAGS
+)
+SEGMENT_FRAMES = flags.DEFINE_integer(
+    "segment_frames", 48, "Δt in frames at 30 per second.", lower_bound=1, flag_values=FLAGS
+)
+NUM_TRAIN_STEPS = flags.DEFINE_integer(
+    "num_train_steps", None, "Fewer steps than the config's, for a quick look.", flag_values=FLAGS
+)
 
 
 def _command(name: str, **options: object) -> list[str]:
@@ -93,4 +102,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, FLAGS)

@@ -24,23 +24,45 @@ from lvc_jax.training import checkpoints
 from lvc_jax.training.assemble import make_sample_config
 from lvc_jax.version import __version__
 
-CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Workdir of a training run, or its checkpoints folder.")
-WHICH = flags.DEFINE_enum("which", "best", ["best", "latest"], "Best by validation score, or the newest.")
-SPLIT = flags.DEFINE_string("split", "val", "Split to caption.")
-SEGMENT_FRAMES = flags.DEFINE_string("segment_frames", "150", "Δt in frames at 30 per second: a list, or 'video'.")
-OUTPUT = flags.DEFINE_string("output", None, "Folder for predictions, scores, table, plots and report.")
-MAX_VIDEOS = flags.DEFINE_integer("max_videos", None, "A seeded sample of this many videos instead of all.")
-SEED = flags.DEFINE_integer("seed", 0, "Of the sample and of the shuffled features.", lower_bound=0)
-DATA_DIR = flags.DEFINE_string("data_dir", None, "Folder of prepared datasets; the checkpoint's by default.")
-DATASET = flags.DEFINE_string("dataset", None, "Dataset; the checkpoint's by default.")
-TRAIN_SPLIT = flags.DEFINE_string("train_split", None, "Where the most frequent caption is counted.")
-CONSOLIDATION = flags.DEFINE_enum("consolidation", None, ["slot", "events", "rerank"], "Temporal filter.")
-MEMORY = flags.DEFINE_integer("memory", None, "M, segments in the window, the current one included.", lower_bound=1)
-BATCH = flags.DEFINE_integer("batch", 8, "Videos captioned at once.", lower_bound=1)
-CAPTION_LOSS = flags.DEFINE_bool(
-    "caption_loss", False, "Also the training's caption loss, beside a unigram model and shuffled features."
+FLAGS = flags.FlagValues()
+CHECKPOINT = flags.DEFINE_string(
+    "checkpoint", None, "Workdir of a training run, or its checkpoints folder.", flag_values=FLAGS
 )
-BASELINES = flags.DEFINE_list("baselines", ["all"], "Baselines beside the model: names, 'all' or 'none'.")
+WHICH = flags.DEFINE_enum(
+    "which", "best", ["best", "latest"], "Best by validation score, or the newest.", flag_values=FLAGS
+)
+SPLIT = flags.DEFINE_string("split", "val", "Split to caption.", flag_values=FLAGS)
+SEGMENT_FRAMES = flags.DEFINE_string(
+    "segment_frames", "150", "Δt in frames at 30 per second: a list, or 'video'.", flag_values=FLAGS
+)
+OUTPUT = flags.DEFINE_string(
+    "output", None, "Folder for predictions, scores, table, plots and report.", flag_values=FLAGS
+)
+MAX_VIDEOS = flags.DEFINE_integer(
+    "max_videos", None, "A seeded sample of this many videos instead of all.", flag_values=FLAGS
+)
+SEED = flags.DEFINE_integer("seed", 0, "Of the sample and of the shuffled features.", lower_bound=0, flag_values=FLAGS)
+DATA_DIR = flags.DEFINE_string(
+    "data_dir", None, "Folder of prepared datasets; the checkpoint's by default.", flag_values=FLAGS
+)
+DATASET = flags.DEFINE_string("dataset", None, "Dataset; the checkpoint's by default.", flag_values=FLAGS)
+TRAIN_SPLIT = flags.DEFINE_string("train_split", None, "Where the most frequent caption is counted.", flag_values=FLAGS)
+CONSOLIDATION = flags.DEFINE_enum(
+    "consolidation", None, ["slot", "events", "rerank"], "Temporal filter.", flag_values=FLAGS
+)
+MEMORY = flags.DEFINE_integer(
+    "memory", None, "M, segments in the window, the current one included.", lower_bound=1, flag_values=FLAGS
+)
+BATCH = flags.DEFINE_integer("batch", 8, "Videos captioned at once.", lower_bound=1, flag_values=FLAGS)
+CAPTION_LOSS = flags.DEFINE_bool(
+    "caption_loss",
+    False,
+    "Also the training's caption loss, beside a unigram model and shuffled features.",
+    flag_values=FLAGS,
+)
+BASELINES = flags.DEFINE_list(
+    "baselines", ["all"], "Baselines beside the model: names, 'all' or 'none'.", flag_values=FLAGS
+)
 
 
 def main() -> None:
@@ -109,4 +131,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, FLAGS)

@@ -25,9 +25,14 @@ from lvc_jax.errors import InputError
 SUFFIXES = frozenset((".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ogv"))
 SUFFIXES |= {".ts", ".webm", ".wmv"}
 
-BACKBONE = flags.DEFINE_string("backbone", "colour_moments", f"One of {', '.join(sorted(backbones.BACKBONES))}.")
-VIDEOS = flags.DEFINE_string("videos", None, "A video file, or a folder that is searched with its subfolders.")
-OUTPUT = flags.DEFINE_string("output", None, "The feature folder to write.")
+FLAGS = flags.FlagValues()
+BACKBONE = flags.DEFINE_string(
+    "backbone", "colour_moments", f"One of {', '.join(sorted(backbones.BACKBONES))}.", flag_values=FLAGS
+)
+VIDEOS = flags.DEFINE_string(
+    "videos", None, "A video file, or a folder that is searched with its subfolders.", flag_values=FLAGS
+)
+OUTPUT = flags.DEFINE_string("output", None, "The feature folder to write.", flag_values=FLAGS)
 
 
 def find_videos(path: Path) -> dict[str, Path]:
@@ -89,4 +94,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, FLAGS)

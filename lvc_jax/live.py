@@ -30,24 +30,41 @@ from lvc_jax.streaming.state import StreamConfig
 from lvc_jax.training.checkpoints import Loaded, load_for_inference
 from lvc_jax.version import __version__
 
-CHECKPOINT = flags.DEFINE_string("checkpoint", None, "Workdir of a training, or its checkpoints folder.", required=True)
-SOURCE = flags.DEFINE_string(
-    "source", None, "Video file, camera index such as 0, or rtsp://... address.", required=True
+FLAGS = flags.FlagValues()
+CHECKPOINT = flags.DEFINE_string(
+    "checkpoint", None, "Workdir of a training, or its checkpoints folder.", required=True, flag_values=FLAGS
 )
-OUTPUT = flags.DEFINE_string("output", None, "Folder for captions.vtt, captions.jsonl, summary.json.", required=True)
+SOURCE = flags.DEFINE_string(
+    "source", None, "Video file, camera index such as 0, or rtsp://... address.", required=True, flag_values=FLAGS
+)
+OUTPUT = flags.DEFINE_string(
+    "output", None, "Folder for captions.vtt, captions.jsonl, summary.json.", required=True, flag_values=FLAGS
+)
 SEGMENT_FRAMES = flags.DEFINE_integer(
-    "segment_frames", None, "Δt in frames at 30 per second; default: the checkpoint's."
+    "segment_frames", None, "Δt in frames at 30 per second; default: the checkpoint's.", flag_values=FLAGS
 )
 MEMORY = flags.DEFINE_integer(
-    "memory", None, "Segments in the window, the current one included; default: the checkpoint's, else 3."
+    "memory",
+    None,
+    "Segments in the window, the current one included; default: the checkpoint's, else 3.",
+    flag_values=FLAGS,
 )
 CONSOLIDATION = flags.DEFINE_enum(
-    "consolidation", "events", ["slot", "events", "rerank"], "One caption a segment, one an event, or all of them."
+    "consolidation",
+    "events",
+    ["slot", "events", "rerank"],
+    "One caption a segment, one an event, or all of them.",
+    flag_values=FLAGS,
 )
 REALTIME = flags.DEFINE_bool(
-    "realtime", None, "Play by the clock and drop whole segments when late; default: for cameras and network streams."
+    "realtime",
+    None,
+    "Play by the clock and drop whole segments when late; default: for cameras and network streams.",
+    flag_values=FLAGS,
 )
-MAX_SECONDS = flags.DEFINE_float("max_seconds", None, "End the stream after this many seconds.", lower_bound=0.001)
+MAX_SECONDS = flags.DEFINE_float(
+    "max_seconds", None, "End the stream after this many seconds.", lower_bound=0.001, flag_values=FLAGS
+)
 
 DEFAULT_MEMORY = 3  # two past segments and the current one (Live Video Captioning paper, Fig. 15)
 T = TypeVar("T")
@@ -164,4 +181,4 @@ def _shown(seconds: float | None) -> str:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, FLAGS)

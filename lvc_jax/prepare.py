@@ -16,22 +16,37 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lvc_jax import cli
 from lvc_jax.data.datasets import registry, writing
 
-DATASET = flags.DEFINE_string("dataset", None, f"One of {', '.join(sorted(registry.BUILDERS))}.", required=True)
-DATA_DIR = flags.DEFINE_string("data_dir", "data", "Folder of all prepared datasets.")
-ANNOTATIONS = flags.DEFINE_string("annotations", None, "Caption file, or folder of caption files.")
-FEATURES = flags.DEFINE_string("features", None, "Feature folder or file, or oracle:FOLDER of action segments.")
-FEATURE_DTYPE = flags.DEFINE_enum("feature_dtype", "float32", ["float32", "float16"], "Type of the features on disk.")
-BACKBONE = flags.DEFINE_string("backbone", "colour_moments", "clips: extractor to use where no --features are given.")
+FLAGS = flags.FlagValues()
+DATASET = flags.DEFINE_string(
+    "dataset", None, f"One of {', '.join(sorted(registry.BUILDERS))}.", required=True, flag_values=FLAGS
+)
+DATA_DIR = flags.DEFINE_string("data_dir", "data", "Folder of all prepared datasets.", flag_values=FLAGS)
+ANNOTATIONS = flags.DEFINE_string("annotations", None, "Caption file, or folder of caption files.", flag_values=FLAGS)
+FEATURES = flags.DEFINE_string(
+    "features", None, "Feature folder or file, or oracle:FOLDER of action segments.", flag_values=FLAGS
+)
+FEATURE_DTYPE = flags.DEFINE_enum(
+    "feature_dtype", "float32", ["float32", "float16"], "Type of the features on disk.", flag_values=FLAGS
+)
+BACKBONE = flags.DEFINE_string(
+    "backbone", "colour_moments", "clips: extractor to use where no --features are given.", flag_values=FLAGS
+)
 NUM_VIDEOS = {
-    split: flags.DEFINE_integer(f"num_{split}", None, f"moving_shapes: {split} videos.", lower_bound=0)
+    split: flags.DEFINE_integer(
+        f"num_{split}", None, f"moving_shapes: {split} videos.", lower_bound=0, flag_values=FLAGS
+    )
     for split in ("train", "val", "test")
 }
-SEED = flags.DEFINE_integer("seed", 0, "moving_shapes: seed of the whole dataset.")
+SEED = flags.DEFINE_integer("seed", 0, "moving_shapes: seed of the whole dataset.", flag_values=FLAGS)
 WORKERS = flags.DEFINE_integer(
-    "workers", None, "moving_shapes: rendering processes; default one a core.", lower_bound=1
+    "workers", None, "moving_shapes: rendering processes; default one a core.", lower_bound=1, flag_values=FLAGS
 )
-SKIP_MISSING = flags.DEFINE_bool("skip_missing", False, "Skip and count videos without usable features.")
-OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace a dataset that was prepared from other inputs.")
+SKIP_MISSING = flags.DEFINE_bool(
+    "skip_missing", False, "Skip and count videos without usable features.", flag_values=FLAGS
+)
+OVERWRITE = flags.DEFINE_bool(
+    "overwrite", False, "Replace a dataset that was prepared from other inputs.", flag_values=FLAGS
+)
 
 
 def main() -> None:
@@ -85,4 +100,4 @@ def print_summary(summary: dict) -> None:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, FLAGS)

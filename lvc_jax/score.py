@@ -19,17 +19,34 @@ from lvc_jax.metrics.live_score import Reading, VideoScore
 from lvc_jax.metrics.text.pairs import SCORERS
 from lvc_jax.outputs import predictions
 
-PREDICTIONS = flags.DEFINE_string("predictions", None, "Predictions file (JSON).")
-REFERENCES = flags.DEFINE_list("references", None, "Annotation file, or the two files of two annotators.")
-SEGMENT_FRAMES = flags.DEFINE_string("segment_frames", None, "Δt in frames at 30 per second, or 'video'.")
-OUTPUT = flags.DEFINE_string("output", None, "JSON file for the scores.")
-CLOCK = flags.DEFINE_enum("clock", "dt", ["dt", "prediction"], "Live Score: a slot is Δt of time, or a prediction.")
-GAMMA = flags.DEFINE_enum("gamma", "mean", ["mean", "aggregate"], "Live Score: how a slot's pairs make one number.")
-HISTORY = flags.DEFINE_enum("history", "min(K,w)", ["min(K,w)", "K"], "Live Score: denominator of the windowed forms.")
-SILENT = flags.DEFINE_enum("silent", "skip", ["skip", "one", "zero"], "Live Score: slots that are rightly silent.")
-MISSED = flags.DEFINE_enum("missed", "zero", ["zero", "skip"], "Live Score: slots with events and no caption.")
-USED = flags.DEFINE_enum("reference_sets", "both", ["both", "first"], "Live Score: annotation sets that count.")
-WINDOW = flags.DEFINE_integer("window", 5, "Live Score: slots of the history.", lower_bound=1)
+FLAGS = flags.FlagValues()
+PREDICTIONS = flags.DEFINE_string("predictions", None, "Predictions file (JSON).", flag_values=FLAGS)
+REFERENCES = flags.DEFINE_list(
+    "references", None, "Annotation file, or the two files of two annotators.", flag_values=FLAGS
+)
+SEGMENT_FRAMES = flags.DEFINE_string(
+    "segment_frames", None, "Δt in frames at 30 per second, or 'video'.", flag_values=FLAGS
+)
+OUTPUT = flags.DEFINE_string("output", None, "JSON file for the scores.", flag_values=FLAGS)
+CLOCK = flags.DEFINE_enum(
+    "clock", "dt", ["dt", "prediction"], "Live Score: a slot is Δt of time, or a prediction.", flag_values=FLAGS
+)
+GAMMA = flags.DEFINE_enum(
+    "gamma", "mean", ["mean", "aggregate"], "Live Score: how a slot's pairs make one number.", flag_values=FLAGS
+)
+HISTORY = flags.DEFINE_enum(
+    "history", "min(K,w)", ["min(K,w)", "K"], "Live Score: denominator of the windowed forms.", flag_values=FLAGS
+)
+SILENT = flags.DEFINE_enum(
+    "silent", "skip", ["skip", "one", "zero"], "Live Score: slots that are rightly silent.", flag_values=FLAGS
+)
+MISSED = flags.DEFINE_enum(
+    "missed", "zero", ["zero", "skip"], "Live Score: slots with events and no caption.", flag_values=FLAGS
+)
+USED = flags.DEFINE_enum(
+    "reference_sets", "both", ["both", "first"], "Live Score: annotation sets that count.", flag_values=FLAGS
+)
+WINDOW = flags.DEFINE_integer("window", 5, "Live Score: slots of the history.", lower_bound=1, flag_values=FLAGS)
 
 
 def _load_references(paths: list[str]) -> dict[str, dict]:
@@ -106,4 +123,4 @@ def _curves(score: VideoScore) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, FLAGS)

@@ -20,8 +20,11 @@ from lvc_jax.training.assemble import assemble
 from lvc_jax.training.guard import TrainingDivergedError
 from lvc_jax.training.loop import train
 
-CONFIG = config_flags.DEFINE_config_file("config", None, "Config file, with its argument: FILE.py[:arg].")
-WORKDIR = flags.DEFINE_string("workdir", None, "Folder of the run; default runs/<config name>.")
+FLAGS = flags.FlagValues()
+CONFIG = config_flags.DEFINE_config_file(
+    "config", None, "Config file, with its argument: FILE.py[:arg].", flag_values=FLAGS
+)
+WORKDIR = flags.DEFINE_string("workdir", None, "Folder of the run; default runs/<config name>.", flag_values=FLAGS)
 
 
 def default_workdir(config_file: str) -> Path:
@@ -34,7 +37,7 @@ def default_workdir(config_file: str) -> Path:
 def _config() -> tuple[ConfigDict, str]:
     if CONFIG.value is None:
         raise InputError("--config is missing: name a config file, as --config=configs/shapes.py")
-    file = config_flags.get_config_filename(flags.FLAGS["config"])
+    file = config_flags.get_config_filename(FLAGS["config"])
     if not isinstance(CONFIG.value, ConfigDict):
         raise InputError(f"--config={file}: no such config file, or it has no get_config(); see configs/")
     return CONFIG.value, file
@@ -56,4 +59,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, FLAGS)

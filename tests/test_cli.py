@@ -12,7 +12,8 @@ COMMAND = """
 from absl import flags
 from lvc_jax import cli
 from lvc_jax.errors import InputError
-number = flags.DEFINE_integer("number", 0, "a number")
+FLAGS = flags.FlagValues()
+number = flags.DEFINE_integer("number", 0, "a number", flag_values=FLAGS)
 
 def main():
     if number.value == 1:
@@ -25,7 +26,7 @@ def main():
         return cli.EXIT_PREEMPTED
     print("done")
 
-cli.run(main)
+cli.run(main, FLAGS)
 """
 
 
@@ -77,3 +78,16 @@ def test_atomic_write_bytes(tmp_path: Path) -> None:
     with atomic_write(tmp_path / "b", "wb") as file:
         file.write(b"\x00\x01")
     assert (tmp_path / "b").read_bytes() == b"\x00\x01"
+
+
+def test_help_shows_the_flags_and_exits_0() -> None:
+    done = call("--help")
+    assert done.returncode == 0
+    assert "--number: a number" in done.stdout
+
+
+def test_commands_keep_their_flags_apart() -> None:
+    from lvc_jax import evaluate, live
+
+    assert evaluate.FLAGS["segment_frames"].flag_type() == "string"
+    assert live.FLAGS["segment_frames"].flag_type() == "int"

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from absl.testing import flagsaver
 
 from lvc_jax import features
 from lvc_jax.data.feature_store import FeatureInfo, open_store, save_info
 from lvc_jax.errors import InputError
+from tests.commands import given
 from tests.data.video_files import write
 
 
@@ -22,7 +22,7 @@ def videos(tmp_path: Path) -> Path:
 
 
 def run(**options) -> int:
-    with flagsaver.flagsaver(**{name: str(value) for name, value in options.items()}):
+    with given(features, **{name: str(value) for name, value in options.items()}):
         return features.main()
 
 
@@ -59,7 +59,7 @@ def test_bad_videos_are_reported_and_skipped(videos, tmp_path, capsys):
 
 def test_usage_errors(videos, tmp_path):
     with pytest.raises(InputError, match="--videos is missing"):
-        features.main()
+        run()
     with pytest.raises(InputError, match="no such file"):
         run(videos=tmp_path / "none", output=tmp_path / "f")
     (tmp_path / "empty").mkdir()

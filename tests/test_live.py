@@ -12,7 +12,6 @@ import av
 import jax
 import numpy as np
 import pytest
-from absl import flags
 
 from lvc_jax import cli, live
 from lvc_jax.backbones import BACKBONES
@@ -93,24 +92,12 @@ def run(monkeypatch, **options):
     """Runs the command in this process; returns its exit code."""
     arguments = [f"--{name}={value}" for name, value in options.items()]
     monkeypatch.setattr(sys, "argv", ["live", *arguments])
-    with flags_restored(), pytest.raises(SystemExit) as ended:
-        cli.run(live.main)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            cli.run(live.main, live.FLAGS)
+    finally:
+        live.FLAGS.unparse_flags()
     return ended.value.code or 0
-
-
-class flags_restored:
-    """Flag values as they were before: absl keeps them in a global."""
-
-    names = ("checkpoint", "source", "output", "segment_frames", "memory", "consolidation", "realtime", "max_seconds")
-
-    def __enter__(self):
-        for name in self.names:
-            flags.FLAGS[name].unparse()
-
-    def __exit__(self, *_):
-        for name in self.names:
-            flags.FLAGS[name].unparse()
-        flags.FLAGS.mark_as_parsed()
 
 
 @pytest.fixture

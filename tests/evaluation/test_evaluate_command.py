@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
-from absl.testing import flagsaver
 
 from lvc_jax import evaluate
 from lvc_jax.errors import InputError
+from tests.commands import given
 
 
 @pytest.fixture
@@ -20,8 +20,14 @@ def at_hand(monkeypatch: pytest.MonkeyPatch, model, dataset) -> None:
 
 @pytest.mark.usefixtures("at_hand")
 def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with flagsaver.flagsaver(
-        checkpoint="x", output=str(tmp_path), segment_frames="60", max_videos=2, consolidation="events", batch=2
+    with given(
+        evaluate,
+        checkpoint="x",
+        output=str(tmp_path),
+        segment_frames="60",
+        max_videos=2,
+        consolidation="events",
+        batch=2,
     ):
         evaluate.main()
     scores = json.loads((tmp_path / "scores.json").read_text())
@@ -45,7 +51,7 @@ def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_bad_flags(options: dict[str, str], message: str) -> None:
-    with flagsaver.flagsaver(**options), pytest.raises(InputError, match=message):
+    with given(evaluate, **options), pytest.raises(InputError, match=message):
         evaluate.main()
 
 
@@ -59,7 +65,7 @@ def test_bad_requests(
 ) -> None:
     if message == "dim":
         monkeypatch.setattr(dataset, "info", dataclasses.replace(dataset.info, dim=5))
-    given = flagsaver.flagsaver(checkpoint="x", output=str(tmp_path / "o"), **options)
-    with given, pytest.raises(InputError, match=message):
+    called = given(evaluate, checkpoint="x", output=str(tmp_path / "o"), **options)
+    with called, pytest.raises(InputError, match=message):
         evaluate.main()
     assert not (tmp_path / "o").exists()
