@@ -78,7 +78,13 @@ def main() -> None:
     )
     seconds["train"] = _run("Train", train)
     evaluate = _command(
-        "evaluate", checkpoint=workdir, split="test", segment_frames=frames, output=scores, data_dir=data_dir
+        "evaluate",
+        checkpoint=workdir,
+        split="test",
+        segment_frames=frames,
+        output=scores,
+        data_dir=data_dir,
+        consolidation="events",
     )
     seconds["evaluate"] = _run("Evaluate on held-out videos, beside baselines", evaluate)
     video_id, expected = _predictions(scores / f"predictions_{frames}.json")
@@ -88,7 +94,7 @@ def main() -> None:
         source=_held_out_video(data_dir, video_id),
         output=live,
         segment_frames=frames,
-        consolidation="slot",
+        consolidation="events",
     )
     seconds["live"] = _run(f"Caption the held-out video {video_id} live", caption)
     lines = (live / "captions.jsonl").read_text(encoding="utf-8").splitlines()

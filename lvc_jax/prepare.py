@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lvc_jax import cli
-from lvc_jax.data.datasets import registry, writing
+from lvc_jax.data.datasets import registry, shapes_builder, writing
 
 FLAGS = flags.FlagValues()
 DATASET = flags.DEFINE_string(
@@ -37,7 +37,9 @@ NUM_VIDEOS = {
     )
     for split in ("train", "val", "test")
 }
-SEED = flags.DEFINE_integer("seed", 0, "moving_shapes: seed of the whole dataset.", flag_values=FLAGS)
+SEED = flags.DEFINE_integer(
+    "seed", shapes_builder.DEFAULT_SEED, "moving_shapes: seed of the whole dataset.", flag_values=FLAGS
+)
 WORKERS = flags.DEFINE_integer(
     "workers", None, "moving_shapes: rendering processes; default one a core.", lower_bound=1, flag_values=FLAGS
 )

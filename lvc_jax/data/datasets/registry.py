@@ -32,7 +32,7 @@ class Options:
     feature_dtype: str = "float32"
     backbone: str = "colour_moments"
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
-    seed: int = 0
+    seed: int = shapes_builder.DEFAULT_SEED
     workers: int | None = None
     progress: Callable[[int, int], None] = lambda done, total: None
 
