@@ -78,16 +78,18 @@ def main() -> None:
     dataset = open_dataset(data_dir, name, SPLIT.value)
     predict.check_features(model.feature_info, dataset.info, f"{name}, split {SPLIT.value}")
     chosen = baselines.choose(BASELINES.value, name)
+    selection = Selection(dataset, MAX_VIDEOS.value, SEED.value)
     most_frequent = losses = None
     if "most_frequent" in chosen or CAPTION_LOSS.value:
         train_split = TRAIN_SPLIT.value or model.config.get("train_split", "train")
         sentences = open_dataset(data_dir, name, train_split).sentences()
         most_frequent = baselines.most_frequent_sentence(sentences) if "most_frequent" in chosen else None
         if CAPTION_LOSS.value:
-            losses = caption_losses(model, dataset, sentences, make_sample_config(model.config))
+            windows = make_sample_config(model.config)
+            losses = caption_losses(model, dataset, sentences, windows, videos=selection.indices)
     run = Run(
         model=model,
-        selection=Selection(dataset, MAX_VIDEOS.value, SEED.value),
+        selection=selection,
         segment_frames=frames,
         overrides={"consolidation": CONSOLIDATION.value, "memory": MEMORY.value},
         baselines=chosen,

@@ -159,6 +159,7 @@ def eval_batches(
     batch_size: int,
     seed: int = 0,
     windows_per_video: int = 1,
+    videos: Sequence[int] | None = None,
     process_index: int = 0,
     process_count: int = 1,
 ) -> Iterator[Batch]:
@@ -171,6 +172,7 @@ def eval_batches(
         batch_size: B of all hosts together.
         seed: of the drawn segments.
         windows_per_video: draws of each video.
+        videos: indices of the videos; None takes all.
         process_index: this host.
         process_count: hosts.
 
@@ -183,7 +185,7 @@ def eval_batches(
     draws = [
         plan(video, np.random.default_rng([seed, video, window]))
         for window in range(windows_per_video)
-        for video in range(len(dataset))
+        for video in (range(len(dataset)) if videos is None else map(int, videos))
     ]
     for first in range(0, len(draws), batch_size):
         mine = draws[first : first + batch_size][process_index::process_count]

@@ -1,7 +1,7 @@
 """How well a model predicts the words of validation captions, beside a model that knows only how often words occur."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -54,7 +54,13 @@ def _weighted(batches: Iterable[Batch], loss: Callable[[Batch], float]) -> tuple
 
 
 def caption_losses(
-    model: Any, dataset: Dataset, train_sentences: Iterable[str], cfg: SampleConfig, *, batch_size: int = 16
+    model: Any,
+    dataset: Dataset,
+    train_sentences: Iterable[str],
+    cfg: SampleConfig,
+    *,
+    videos: Sequence[int] | None = None,
+    batch_size: int = 16,
 ) -> dict[str, float]:
     """The training's caption loss (mean over captions of the negative log-likelihood per word, nats) on another split.
 
@@ -65,6 +71,7 @@ def caption_losses(
         dataset: the videos.
         train_sentences: captions of the training split, for the unigram model.
         cfg: what a window is.
+        videos: indices of the videos that count; None takes all.
         batch_size: windows at once; at least 2, or shuffled features would be the video's own.
 
     Returns:
@@ -76,7 +83,7 @@ def caption_losses(
     table = unigram_log_probs(model.vocabulary, train_sentences, cfg.max_len)
 
     def windows() -> Iterator[Batch]:
-        for batch in eval_batches(dataset, model.vocabulary, cfg, batch_size=max(2, batch_size)):
+        for batch in eval_batches(dataset, model.vocabulary, cfg, batch_size=max(2, batch_size), videos=videos):
             real = batch.pop("weight") > 0
             batch["events"]["mask"] &= real[:, None]
             yield batch
