@@ -8,7 +8,7 @@ them. So the batch of a step is the same for any number of hosts or worker proce
 import atexit
 import functools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import grain
