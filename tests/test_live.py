@@ -152,6 +152,7 @@ def test_ctrl_c_ends_cleanly_with_complete_files(monkeypatch, checkpoint, movie,
         return started(*arguments, **options)
 
     monkeypatch.setattr(live, "Capture", capture)
+    before = signal.getsignal(signal.SIGINT)
     code = run(monkeypatch, checkpoint=checkpoint, source=movie, output=tmp_path, realtime="true")
     assert code == 0
     summary = json.loads((tmp_path / "summary.json").read_text())
@@ -159,7 +160,7 @@ def test_ctrl_c_ends_cleanly_with_complete_files(monkeypatch, checkpoint, movie,
     assert summary["segments"] == int(summary["duration_s"] / 0.8 - 1e-6) + 1
     lines = (tmp_path / "captions.jsonl").read_text().splitlines()
     assert len(lines) == summary["captions"] == len(CUES.findall((tmp_path / "captions.vtt").read_text()))
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def bad_inputs(tmp_path, checkpoint, movie):
