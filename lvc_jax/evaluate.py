@@ -86,7 +86,7 @@ def main() -> None:
         most_frequent = baselines.most_frequent_sentence(sentences) if "most_frequent" in chosen else None
         if CAPTION_LOSS.value:
             windows = make_sample_config(model.config)
-            losses = caption_losses(model, dataset, sentences, windows, videos=selection.indices)
+            losses = caption_losses(model, dataset, sentences, windows, videos=selection.indices.tolist())
     run = Run(
         model=model,
         selection=selection,
