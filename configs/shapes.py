@@ -46,6 +46,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.optimizer.learning_rate = 1e-3
     config.optimizer.warmup_steps = 100
     config.checkpoint_every = 250
+    config.log_every = 50
     config.eval.every = 500
     config.eval.max_videos = 12
     config.eval.segment_frames = 48
