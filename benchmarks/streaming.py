@@ -44,7 +44,7 @@ def biased(variables: dict, events: int) -> dict:
 
 
 def latencies(config: StreamConfig, params: dict, steps: int, words: int, seed: int = 0) -> np.ndarray:
-    """Seconds of each of `steps` steps after a warm-up; rows are drawn anew for every step; each emits `words` words."""
+    """Seconds of each of `steps` steps after a warm-up; every step sees new rows and emits `words` words."""
     state, generator, seconds = init(config, params), np.random.default_rng(seed), []
     for index in range(steps + 3):
         rows = generator.standard_normal((config.max_rows, config.model.feature_dim)).astype(np.float32)
