@@ -2,8 +2,9 @@
 
     python -m lvc_jax.train --config=configs/salads.py:fold=1
 
-The argument names the fold that is held out for validation; the other four train. Machine: 2 CPU cores. Time and
-result: Not yet measured.
+The argument names the fold that is held out for validation; the other four train. Machine: 2 CPU cores. One fold
+takes 3 to 4 minutes with other work beside it (2 min 25 s of CPU). Result (50Salads, verbalised labels, mean of the
+five folds, Δt = 150 frames): Live Score ROUGE-L 84.1, verbalised arg-max of the scores 78.9.
 """
 
 from ml_collections import ConfigDict
