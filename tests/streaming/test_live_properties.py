@@ -1,4 +1,10 @@
-"""The properties that make captioning live (Live Video Captioning paper, section 3.1), with memory M = 3."""
+"""The properties that make captioning live (Live Video Captioning paper, section 3.1), with memory M = 3.
+
+Those of times and order are checked under every consolidation: `slot` speaks of whole segments, so only `events` and
+`rerank` put the model's boxes to the test.
+"""
+
+import dataclasses
 
 import jax
 import numpy as np
@@ -11,6 +17,11 @@ from lvc_jax.streaming.items import caption_items
 from tests.streaming.conftest import CONFIG, assert_close, assert_same, play, random_stream
 
 counts = st.lists(st.integers(0, CONFIG.max_rows), min_size=1, max_size=7)
+every_consolidation = pytest.mark.parametrize(
+    "config",
+    [dataclasses.replace(CONFIG, consolidation=how) for how in ("slot", "events", "rerank")],
+    ids=lambda c: c.consolidation,
+)
 
 
 def test_memory_changes_captions(params):
@@ -29,28 +40,38 @@ def test_captions_are_not_all_the_same(params):
     assert len(said) > 3
 
 
+@every_consolidation
 @given(counts=counts, data=st.data())
-def test_causality_later_input_changes_nothing_before_it_bit_for_bit(params, counts, data):
+def test_causality_later_input_changes_nothing_before_it_bit_for_bit(params, config, counts, data):
     changed = data.draw(st.integers(0, len(counts) - 1))
     first, second = random_stream(0, counts), random_stream(1, counts)
-    before, _ = play(params, first)
-    after, _ = play(params, first[:changed] + second[changed:])
+    before, _ = play(params, first, config)
+    after, _ = play(params, first[:changed] + second[changed:], config)
     for k in range(changed):
         assert_same(before[k], after[k])
 
 
+@every_consolidation
 @given(counts=counts, data=st.data())
-def test_unknown_length_a_stream_does_not_know_when_it_will_end(params, counts, data):
+def test_unknown_length_a_stream_does_not_know_when_it_will_end(params, config, counts, data):
     end = data.draw(st.integers(1, len(counts)))
-    whole, _ = play(params, random_stream(0, counts))
-    part, _ = play(params, random_stream(0, counts)[:end])
+    whole, _ = play(params, random_stream(0, counts), config)
+    part, _ = play(params, random_stream(0, counts)[:end], config)
     for k in range(end):
         assert_same(whole[k], part[k])
 
 
+@pytest.mark.parametrize("how", ["events", "rerank"])
+def test_some_boxes_begin_or_end_inside_their_segment(params, how):
+    outputs, _ = play(params, random_stream(0, [3] * 6), dataclasses.replace(CONFIG, consolidation=how))
+    said = [(start, end) for out in outputs for start, end in zip(out["start"], out["end"], strict=True) if end > 0]
+    assert any(start > 0 or end < 1 for start, end in said)
+
+
+@every_consolidation
 @given(counts=counts, fraction=st.floats(0.01, 1))
-def test_temporal_adjustment_no_caption_reaches_beyond_now(params, counts, fraction):
-    outputs, _ = play(params, random_stream(0, counts), last_fraction=fraction)
+def test_temporal_adjustment_no_caption_reaches_beyond_now(params, config, counts, fraction):
+    outputs, _ = play(params, random_stream(0, counts), config, last_fraction=fraction)
     for k, captions in enumerate(outputs):
         valid = captions["valid"]
         assert (captions["start"][valid] >= 0).all()
@@ -71,19 +92,20 @@ def test_irreversibility_emitted_captions_stay_as_they_were(params):
         assert_same(jax.tree.map(np.asarray, captions), copy)
 
 
+@every_consolidation
 @given(data=st.data())
-def test_interleaved_streams_get_what_each_gets_alone(params, data):
+def test_interleaved_streams_get_what_each_gets_alone(params, config, data):
     lengths = data.draw(st.lists(st.integers(1, 4), min_size=2, max_size=3))
     streams = [random_stream(i, [2] * length) for i, length in enumerate(lengths)]
     turns = data.draw(st.permutations([i for i, length in enumerate(lengths) for _ in range(length)]))
-    states = [init(CONFIG, params) for _ in streams]
+    states = [init(config, params) for _ in streams]
     outputs = [[] for _ in streams]
     for i in turns:
         rows = streams[i][len(outputs[i])]
-        states[i], captions = step(params, states[i], *pad_rows(CONFIG, rows))
+        states[i], captions = step(params, states[i], *pad_rows(config, rows))
         outputs[i].append(jax.tree.map(np.array, captions))
     for stream, found in zip(streams, outputs, strict=True):
-        alone, _ = play(params, stream)
+        alone, _ = play(params, stream, config)
         for expected, captions in zip(alone, found, strict=True):
             assert_close(expected, captions)
 
