@@ -83,7 +83,9 @@ def main() -> None:
         realtime = live if REALTIME.value is None else REALTIME.value
         pictures = _started(_limited(video.frames(SOURCE.value), MAX_SECONDS.value))
         # A camera keeps its own time; only what could be read faster is held back.
-        capture = Capture(pictures, extractor, config.segment_frames, realtime=realtime and not live, stop=stop)
+        capture = Capture(
+            pictures, extractor, config.segment_frames, realtime=realtime and not live, live=live, stop=stop
+        )
         summary = _caption(loaded, config, capture, stop, drop=realtime)
     print(
         f"{summary.captions} captions in {summary.segments} segments ({summary.dropped_segments} dropped), "
@@ -110,7 +112,7 @@ def stream_config(loaded: Loaded) -> StreamConfig:
 
 
 def _caption(loaded: Loaded, config: StreamConfig, capture: Capture, stop: threading.Event, *, drop: bool) -> Summary:
-    output = Path(OUTPUT.value)
+    output, summary = Path(OUTPUT.value), Summary()
     with JsonLinesWriter(output / "captions.jsonl") as lines, webvtt.WebVttWriter(output / "captions.vtt") as subtitles:
 
         def on_captions(segment: Segment, items: list[Item], delay: float) -> None:
@@ -120,15 +122,20 @@ def _caption(loaded: Loaded, config: StreamConfig, capture: Capture, stop: threa
                 lines.write({**item, "delay_s": round(delay, 4)})
                 subtitles.write(start, end, item["sentence"])
 
-        summary = run(
-            loaded.params, config, capture, on_captions, decode=loaded.vocabulary.decode, drop=drop, stop=stop
-        )
+        decode = loaded.vocabulary.decode
+        try:
+            run(loaded.params, config, capture, on_captions, decode=decode, drop=drop, stop=stop, summary=summary)
+        finally:  # a source that fails midway leaves complete files too
+            _write_summary(output / "summary.json", summary, config)
+    return summary
+
+
+def _write_summary(path: Path, summary: Summary, config: StreamConfig) -> None:
     settings = {name: getattr(config, name) for name in ("segment_frames", "memory", "mode", "consolidation")}
     about: dict[str, Any] = {"source": SOURCE.value, "checkpoint": CHECKPOINT.value, "version": __version__}
-    with atomic_write(output / "summary.json") as file:
+    with atomic_write(path) as file:
         json.dump({**summary.to_dict(), **settings, **about}, file, indent=1)
         file.write("\n")
-    return summary
 
 
 def _extractor(loaded: Loaded) -> backbones.FeatureExtractor:

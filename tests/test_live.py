@@ -17,6 +17,7 @@ from lvc_jax import cli, live
 from lvc_jax.backbones import BACKBONES
 from lvc_jax.data.feature_store_info import FeatureInfo
 from lvc_jax.data.vocabulary import WordVocabulary
+from lvc_jax.errors import InputError
 from lvc_jax.models import ModelConfig, init_params
 from lvc_jax.training.checkpoints import Loaded, save_for_inference
 from lvc_jax.training.run_config import default_config
@@ -161,6 +162,23 @@ def test_ctrl_c_ends_cleanly_with_complete_files(monkeypatch, checkpoint, movie,
     lines = (tmp_path / "captions.jsonl").read_text().splitlines()
     assert len(lines) == summary["captions"] == len(CUES.findall((tmp_path / "captions.vtt").read_text()))
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_source_that_fails_midway_leaves_complete_files(monkeypatch, capsys, checkpoint, movie, tmp_path):
+    def torn(source):
+        for i in range(20):
+            yield i / 10, np.full((48, 64, 3), 10 * i, np.uint8)
+        raise InputError("rtsp://camera: connection reset")
+
+    monkeypatch.setattr(live.video, "frames", torn)
+    assert run(monkeypatch, checkpoint=checkpoint, source=movie, output=tmp_path) == 2
+    assert capsys.readouterr().err == "error: rtsp://camera: connection reset\n"
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["segments"] == 3
+    assert summary["duration_s"] == pytest.approx(2.0)
+    lines = (tmp_path / "captions.jsonl").read_text().splitlines()
+    assert len(lines) == summary["captions"] == len(CUES.findall((tmp_path / "captions.vtt").read_text())) > 0
+    assert json.loads(lines[-1])["segment"] == 2  # the partial segment
 
 
 def bad_inputs(tmp_path, checkpoint, movie):

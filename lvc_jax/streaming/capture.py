@@ -11,6 +11,7 @@ from jaxtyping import Float, UInt8
 
 from lvc_jax.backbones import FeatureExtractor
 from lvc_jax.data.segments import FRAMES_PER_SECOND, num_segments, row_segments, segment_seconds, segment_span
+from lvc_jax.errors import InputError
 from lvc_jax.streaming.state import segment_fraction
 
 _TOLERANCE_FRAMES = 1e-6
@@ -46,7 +47,7 @@ class Capture:
     Attributes:
         frames: pictures taken so far.
         duration_s: length of the stream so far; at the end, up to the end of the last frame.
-        busy_s: seconds spent decoding and extracting, waiting for the clock excluded.
+        busy_s: seconds spent decoding and extracting, waiting for the clock excluded; of a live source extracting only.
         started: `time.monotonic()` at the first frame; None before.
     """
 
@@ -57,6 +58,7 @@ class Capture:
         segment_frames: int,
         *,
         realtime: bool = False,
+        live: bool = False,
         stop: threading.Event | None = None,
     ):
         """Prepares to read `pictures`, (time in seconds, picture) from 0 on.
@@ -66,12 +68,15 @@ class Capture:
             extractor: pixels to rows.
             segment_frames: Δt in frames of a nominal 30 per second.
             realtime: hold each picture back until its time has come, as a camera would.
+            live: the source keeps its own time (a camera, a network stream). Taking a picture from it is mostly waiting
+                until there is one, so that is not counted as busy.
             stop: when set, the stream ends with the picture being processed.
         """
         self._pictures = pictures
         self._extractor = extractor
         self._segment_frames = segment_frames
         self._realtime = realtime
+        self._live = live
         self._stop = stop or threading.Event()
         self._rows: dict[int, list[np.ndarray]] = {}
         self._held = np.zeros((0, extractor.info.dim), np.float32)
@@ -86,13 +91,19 @@ class Capture:
         """Yields the segments of the stream as they become complete; the last one may be partial.
 
         Raises:
-            InputError: the source fails.
+            InputError: the source fails; what arrived before has been yielded, the partial segment included.
         """
         features, pictures, last = self._extractor.init(), iter(self._pictures), 0.0
+        failure: InputError | None = None
         while not self._stop.is_set():
             begun = time.monotonic()
-            picture = next(pictures, None)
-            self.busy_s += time.monotonic() - begun
+            try:
+                picture = next(pictures, None)
+            except InputError as error:
+                failure = error
+                break
+            if not self._live:
+                self.busy_s += time.monotonic() - begun
             if picture is None:
                 break
             last = picture[0]
@@ -112,6 +123,8 @@ class Capture:
             self._keep(self._extractor.finish(features, self.duration_s))
             count = num_segments(self.duration_s, self._segment_frames)
             yield from self._complete(count, self.duration_s, final=True)
+        if failure is not None:
+            raise failure
 
     def _keep(self, rows: Iterable[np.ndarray]) -> None:
         info = self._extractor.info

@@ -31,7 +31,8 @@ class Summary:
         dropped_segments: segments given up because captioning was late.
         duration_s: length of the stream in seconds.
         real_time_factor: seconds of computing (decoding, features, steps) per second of the stream; the live program
-            keeps up below 1. Capture and captioning overlap, so this is the larger, careful figure. None for no stream.
+            keeps up below 1. Capture and captioning overlap, so this is the larger, careful figure. Decoding is left
+            out for live sources, where it cannot be told from waiting for the next picture. None for no stream.
         step_latency_p50_s, step_latency_p95_s: from a segment's rows to its captions on the host; None without a step.
         caption_delay_p95_s: from a segment's completion to its captions, waiting included.
         time_to_first_caption_s: from the first frame's arrival to the first caption; None without a caption.
@@ -67,6 +68,7 @@ def run(
     decode: Decode | None = None,
     drop: bool = False,
     stop: threading.Event | None = None,
+    summary: Summary | None = None,
 ) -> Summary:
     """Captions a stream until it ends or `stop` is set.
 
@@ -79,14 +81,16 @@ def run(
         decode: token ids to a sentence.
         drop: drop whole segments when captioning is late (`SegmentQueue`) instead of holding capture back.
         stop: the event that `capture` was made with; set it to end the stream early and cleanly.
+        summary: a fresh one to fill in and return: the caller has it also when the stream ends in an error.
 
     Raises:
-        InputError: the source fails or delivers features that are not finite.
+        InputError: the source fails (after the captions of all that arrived before) or delivers features that are not
+            finite.
     """
     queue = SegmentQueue(WAITING_SEGMENTS, drop=drop)
     threading.Thread(target=_feed, args=(capture, queue), name="capture", daemon=True).start()
     patience = _Patience(stop)
-    summary, state = Summary(), init(config, params)
+    summary, state = summary or Summary(), init(config, params)
     latencies: list[float] = []
     delays: list[float] = []
     try:
@@ -107,14 +111,18 @@ def run(
             on_captions(segment, items, done - segment.ready)
     finally:
         queue.close()
+        _measure(summary, capture, latencies, delays)
     flush(params, state)
+    return summary
+
+
+def _measure(summary: Summary, capture: Capture, latencies: list[float], delays: list[float]) -> None:
     summary.duration_s = capture.duration_s
     if capture.duration_s > 0:
         summary.real_time_factor = (capture.busy_s + sum(latencies)) / capture.duration_s
     if latencies:
         summary.step_latency_p50_s, summary.step_latency_p95_s = map(float, np.percentile(latencies, [50, 95]))
         summary.caption_delay_p95_s = float(np.percentile(delays, 95))
-    return summary
 
 
 def _feed(capture: Capture, queue: SegmentQueue) -> None:

@@ -114,6 +114,31 @@ def test_realtime_holds_pictures_back_until_their_time():
     assert capture.busy_s < 0.3
 
 
+@pytest.mark.parametrize("live", [True, False])
+def test_waiting_for_the_next_picture_of_a_live_source_is_not_busy(live):
+    def slow():
+        for item in pictures(6):
+            time.sleep(1 / 30)
+            yield item
+
+    capture = Capture(slow(), MeanExtractor(0.1, 0.1), 3, live=live)
+    assert len(list(capture.segments())) == 2
+    assert capture.busy_s > 0
+    assert (capture.busy_s < capture.duration_s / 2) == live
+
+
+def test_a_source_that_fails_gives_the_partial_segment_first():
+    def torn():
+        yield from pictures(30)
+        raise InputError("camera unplugged")
+
+    capture = Capture(torn(), MeanExtractor(0.4, 0.4), 24)
+    segments = capture.segments()
+    assert [next(segments).span, next(segments).span] == [(0, 0.8), (0.8, pytest.approx(1.0))]
+    with pytest.raises(InputError, match="unplugged"):
+        next(segments)
+
+
 def segment(index):
     return Segment(index, np.ones((2, 1), np.float32), (index, index + 1), 1.0, 0.0)
 

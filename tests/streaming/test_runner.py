@@ -93,10 +93,13 @@ def test_a_failing_source_raises_in_the_caller(params):
         yield from pictures(2.0)
         raise InputError("stream.mp4: damaged video data")
 
-    taken = []
+    taken, summary = [], runner.Summary()
     with pytest.raises(InputError, match="damaged"):
-        live(params, frames(), on_captions=lambda segment, items, delay: taken.append(segment.index))
-    assert taken == [0, 1]
+        live(params, frames(), on_captions=lambda segment, items, delay: taken.append(segment.span), summary=summary)
+    assert taken == [pytest.approx(span) for span in [(0, 0.8), (0.8, 1.6), (1.6, 2.0)]]  # the partial one too
+    assert summary.segments == 3
+    assert summary.duration_s == pytest.approx(2.0)
+    assert summary.real_time_factor > 0
 
 
 def test_features_that_are_not_finite_are_refused(params, monkeypatch):
