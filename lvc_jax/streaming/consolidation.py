@@ -1,8 +1,11 @@
 """The temporal filter: from one prediction a query to the captions that a segment emits, on token arrays.
 
 Live Video Captioning paper, section 3.2: among the predictions of a segment that overlap in time, the caption that
-occurs most often wins and takes its maximum score. Everything here is pairwise comparison of N predictions and one
-gather, with fixed shapes and exact tie rules; there is no sort and no scatter, so it runs on small devices as it is.
+occurs most often wins and takes its maximum score. That vote is `slot`. `events` holds no vote: it merges predictions
+that say the same words at overlapping times, and lets different words survive side by side.
+
+Everything here is pairwise comparison of N predictions and one gather, with fixed shapes and exact tie rules; there is
+no sort and no scatter, so it runs on small devices as it is.
 """
 
 from typing import Literal
