@@ -50,12 +50,19 @@ def make_model_config(config: ConfigDict, feature_dim: int, vocab_size: int) -> 
 
 
 def make_sample_config(config: ConfigDict) -> SampleConfig:
-    """What one training sample is; a negative `silent_share` leaves silence as the videos have it."""
+    """What one training sample is.
+
+    A negative `silent_share` leaves silence as the videos have it. Of more events than there are queries the longest
+    are kept; with the PDVC reference's losses all of them are matched, and the assignment leaves out the surplus.
+    """
+    slots = config.max_events
+    if config.loss.count_loss != "pdvc":
+        slots = min(slots, config.model.num_queries)
     return SampleConfig(
         segment_frames=tuple(config.segment_frames),
         memory=config.memory,
         num_frames=config.model.num_frames,
-        max_events=config.max_events,
+        max_events=slots,
         max_len=config.model.max_caption_len,
         silent_share=None if config.silent_share < 0 else config.silent_share,
         mode=config.mode,

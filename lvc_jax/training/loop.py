@@ -100,6 +100,7 @@ def train(config: ConfigDict, parts: Parts, workdir: Path, *, mesh: Mesh | None 
     progress = None
     try:
         if checkpoints.latest_step() is None:
+            known: dict[str, float] = {}
             params = parts.init_params(jax.random.key(config.seed))
             state = jax.jit(lambda params: create(params, tx), out_shardings=everywhere)(params)
         else:
@@ -107,13 +108,14 @@ def train(config: ConfigDict, parts: Parts, workdir: Path, *, mesh: Mesh | None 
             target = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=everywhere), shapes)
             state, about = checkpoints.restore(target)
             _check_continues(about, parts, config, workdir)
+            known = about.metrics
         start = int(state.step)
         step_fn = make_train_step(parts.model, tx, weights, mesh, seed=config.seed)
         log = MetricLog(workdir, start) if first else None
         with Preemption() as preemption, TrainingProgress(config.num_train_steps, start, quiet=not first) as progress:
             if start:
                 progress.say(f"continuing at step {start} of {workdir}")
-            runner = _Runner(config, parts, checkpoints, log, progress, preemption, learning_rate)
+            runner = _Runner(config, parts, checkpoints, log, progress, preemption, learning_rate, known)
             try:
                 return runner.run(state, step_fn, mesh)
             finally:
@@ -146,7 +148,7 @@ class _Runner:
     progress: TrainingProgress
     preemption: Preemption
     learning_rate: Callable[[Any], Any]
-    metrics: dict[str, float] = dataclasses.field(default_factory=dict)
+    metrics: dict[str, float]
     best: float | None = None
 
     def run(self, state: TrainState, step_fn: Any, mesh: Mesh) -> Outcome:
@@ -169,7 +171,8 @@ class _Runner:
                 self.progress.advance(step)
                 stop = self._must_stop(step)
                 last = step == total
-                evaluates = self.parts.evaluate is not None and (last or _due(step, config.eval.every)) and not stop
+                # Also when stopping: the next call starts behind this step and would never come back to it.
+                evaluates = self.parts.evaluate is not None and (last or _due(step, config.eval.every))
                 logs = last or evaluates or _due(step, config.log_every)
                 if logs or stop or _due(step, config.checkpoint_every):
                     guard.check(step, metrics)
@@ -182,7 +185,7 @@ class _Runner:
                     clock, since = time.monotonic(), step
                 if last or stop or _due(step, config.checkpoint_every):
                     self.checkpoints.save(state, self._about(step))
-                if stop:
+                if stop and not last:
                     self.progress.say(f"stopped by SIGTERM; step {step} is saved, run the same command to continue")
                     return Outcome(step, preempted=True)
         finally:

@@ -98,3 +98,11 @@ def test_vocabularies(tmp_path):
     options.update({"kind": "words", "path": str(tmp_path / "none.json")})
     with pytest.raises(InputError, match=r"none\.json"):
         make_vocabulary(options, [])
+
+
+def test_no_more_event_slots_than_queries_but_as_many_as_the_reference_takes():
+    paper, _ = load(FOLDER / "anet.py")
+    paper.model.num_queries = 4
+    assert make_sample_config(paper).max_events == 4
+    reference, _ = load(FOLDER / "anet_pdvc.py")
+    assert make_sample_config(reference).max_events == reference.max_events > reference.model.num_queries

@@ -1,5 +1,6 @@
 """The loop: logs, exact resume, the guard, SIGTERM, the best checkpoint, refusals."""
 
+import dataclasses
 import os
 import signal
 
@@ -100,6 +101,26 @@ def test_sigterm_saves_at_the_next_step_and_the_rest_is_the_same(tmp_path, whole
     assert (tmp_path / "checkpoints" / "3").is_dir()
     train(tiny_config(), tiny_parts(), tmp_path)
     expect_same(tmp_path, whole)
+
+
+@pytest.mark.parametrize(("at", "preempted"), [(4, True), (8, False)])
+def test_sigterm_on_a_validation_step_does_not_lose_the_validation(tmp_path, at, preempted):
+    def terminate(step, batch):
+        if step == at:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return batch
+
+    def evaluate(params, step):
+        seen.append(step)
+        return {"live_score_rouge_l": step / 10}
+
+    seen: list[int] = []
+    config = tiny_config()
+    config.eval.every = 4
+    first = train(config, dataclasses.replace(tiny_parts(terminate), evaluate=evaluate), tmp_path)
+    assert first.preempted == preempted
+    train(config, dataclasses.replace(tiny_parts(), evaluate=evaluate), tmp_path)
+    assert seen == [4, 8]
 
 
 def test_accumulation_resumes_in_the_middle_of_an_update(tmp_path):
