@@ -32,6 +32,9 @@ class FeatureStore(Protocol):
     def ids(self) -> list[str]:
         """All video ids, sorted."""
 
+    def files(self) -> list[Path]:
+        """The files that hold the rows."""
+
     def __contains__(self, video_id: object) -> bool: ...
 
     def __len__(self) -> int: ...

@@ -39,6 +39,10 @@ class ArrayRecordStore:
         """All video ids, sorted."""
         return sorted(self._positions)
 
+    def files(self) -> list[Path]:
+        """The files that hold the rows."""
+        return [self._path]
+
     def __contains__(self, video_id: object) -> bool:
         return video_id in self._positions
 

@@ -35,6 +35,10 @@ class Hdf5Store:
         """All video ids, sorted."""
         return list(self._ids)
 
+    def files(self) -> list[Path]:
+        """The files that hold the rows."""
+        return [self._path]
+
     def __contains__(self, video_id: object) -> bool:
         return video_id in self._known
 

@@ -25,6 +25,10 @@ class NpyStore:
         """All video ids, sorted."""
         return list(self._ids)
 
+    def files(self) -> list[Path]:
+        """The files that hold the rows."""
+        return [self._folder / f"{video_id}.npy" for video_id in self._ids]
+
     def __contains__(self, video_id: object) -> bool:
         return video_id in self._known
 

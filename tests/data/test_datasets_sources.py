@@ -1,6 +1,7 @@
 """What each dataset is made from, on small hand-made inputs."""
 
 import json
+import os
 
 import av
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from lvc_jax.data.datasets import activitynet_captions, annotated, clips, fifty_salads, open_dataset, writing, youcook2
 from lvc_jax.data.datasets.oracle_actions import OracleActions
-from lvc_jax.data.feature_store import FeatureInfo, save_info
+from lvc_jax.data.feature_store import FeatureInfo, save_info, write_store
 from lvc_jax.errors import InputError
 
 HEADER = "video-name,t-start,t-end,action-label,video-duration,filename,fps,video-frames,temporal-region-label\n"
@@ -203,3 +204,49 @@ def test_missing_clip_is_named(clip_folder, tmp_path):
     (clip_folder / "c2.mp4").unlink()
     with pytest.raises(InputError, match=r"video c2: no file"):
         writing.write(clips.Clips, clips.source(str(clip_folder), tmp_path / "out"), tmp_path / "out")
+
+
+REFUSED = "was prepared from other inputs .*--overwrite"
+
+
+@pytest.mark.parametrize("end", ["", "/features.h5", "/features.array_record"])
+def test_replaced_features_are_refused_until_overwritten(tmp_path, end):
+    write_json(tmp_path / "train.json", captions("a"))
+    write_json(tmp_path / "val.json", captions("b"))
+    path = f"{tmp_path / 'tsn'}{end}"
+
+    def extract_and_prepare(value: float | None, **options):
+        if value is not None:
+            rows = np.full((6, 4), value, np.float32)
+            write_store(path, FeatureInfo("tsn", 4, 1.0, 1.0), [("a", rows), ("b", rows)])
+        return writing.write(youcook2.Youcook2, youcook2.source(str(tmp_path), path), tmp_path / "out", **options)
+
+    assert not extract_and_prepare(1.0)[2]
+    assert extract_and_prepare(None)[2]
+    with pytest.raises(InputError, match=REFUSED):
+        extract_and_prepare(2.0)
+    assert not extract_and_prepare(None, overwrite=True)[2]
+    assert open_dataset(tmp_path / "out", "youcook2", "train")[0].features[0, 0] == 2
+
+
+def test_replaced_activitynet_features_are_refused(activitynet, tmp_path):
+    write_features(tmp_path / "tsp", "v_a", "v_b", "v_c", "v_d")
+    options = str(activitynet), str(tmp_path / "tsp")
+    before = activitynet_captions.source(*options).inputs
+    assert activitynet_captions.source(*options).inputs == before
+    write_features(tmp_path / "tsp", "v_a", rows=7)
+    after = activitynet_captions.source(*options).inputs
+    assert {name for name in before if before[name] != after[name]} == {"feature_files"}
+
+
+def test_a_replaced_clip_is_refused_then_extracted_anew(clip_folder, tmp_path):
+    out = tmp_path / "out"
+    writing.write(clips.Clips, clips.source(str(clip_folder), out), out)
+    assert writing.write(clips.Clips, clips.source(str(clip_folder), out), out)[2]
+    write_video(clip_folder / "c1.mp4", seconds=1.0)
+    os.utime(clip_folder / "c1.mp4", (0, 0))  # older than the features that were kept
+    with pytest.raises(InputError, match=REFUSED):
+        writing.write(clips.Clips, clips.source(str(clip_folder), out), out)
+    _, summary, _ = writing.write(clips.Clips, clips.source(str(clip_folder), out), out, overwrite=True)
+    dataset = open_dataset(out, "clips", "+".join(summary["splits"]))
+    assert {record.id: len(record.features) for record in dataset} == {"c0": 5, "c1": 2, "c2": 5, "c3": 5}

@@ -8,7 +8,7 @@ from lvc_jax.data import annotations
 from lvc_jax.data.datasets import annotated, oracle_actions
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source
-from lvc_jax.data.datasets.writing import digest
+from lvc_jax.data.datasets.writing import digest, store_digest
 from lvc_jax.data.feature_store import FeatureStore, open_store
 
 ORACLE = "oracle:"
@@ -45,7 +45,7 @@ def source(annotation_folder: str, features: str, dtype: str = "float32") -> Sou
         dtype = "float16"  # holds zeros and ones exactly
     else:
         store = open_store(features)
-        inputs["feature_videos"] = len(store)
+        inputs["feature_files"] = store_digest(store)
     return Source(
         store.info, {"train": annotated.split(train, store), "val": annotated.split(val, store)}, inputs, dtype
     )

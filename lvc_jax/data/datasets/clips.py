@@ -24,7 +24,7 @@ from lvc_jax.data.annotations import Annotations, Video
 from lvc_jax.data.datasets import annotated
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source, Split, VideoRecord
-from lvc_jax.data.datasets.writing import digest, feature_set_name
+from lvc_jax.data.datasets.writing import digest, feature_set_name, stat_digest, store_digest
 from lvc_jax.data.extraction import extract, feature_info
 from lvc_jax.data.feature_store import FeatureInfo, open_store, save_info
 from lvc_jax.errors import InputError
@@ -67,9 +67,15 @@ def source(
     inputs: dict = {"annotations": {path.name: digest(path) for path in files.values()}}
     if features is None:
         info, read_features = _extraction(backbone, data_dir)
+        clip_files = {
+            _file_name(clip): files[name].parent / _file_name(clip)
+            for name, part in loaded.items()
+            for clip in part.videos.values()
+        }
+        inputs["video_files"] = stat_digest(clip_files)
     else:
         store = open_store(features)
-        info, inputs["feature_videos"] = store.info, len(store)
+        info, inputs["feature_files"] = store.info, store_digest(store)
 
         def read_features(video: Video, path: Path) -> Float[np.ndarray, "L C"]:
             return store[annotated.stored_id(store, video.id)]
@@ -102,11 +108,11 @@ def make_split(
 
     def read(video_id: str) -> VideoRecord:
         clip = loaded.videos[video_id]
-        path = folder / (clip.file or f"{video_id}.mp4")
+        path = folder / _file_name(clip)
         if not path.is_file():
             raise InputError(f"video {video_id}: no file {path}; put it there or mend 'file' in the annotations")
         features = read_features(clip, path)
-        name = (written or folder.absolute()) / (clip.file or f"{video_id}.mp4")
+        name = (written or folder.absolute()) / _file_name(clip)
         return VideoRecord(video_id, clip.duration, clip.references, features, info, os.fspath(name))
 
     return Split(list(loaded.videos), read, loaded.repairs)
@@ -119,8 +125,9 @@ def _extraction(backbone: str, data_dir: Path) -> tuple[FeatureInfo, Reader]:
     save_info(kept, info)
 
     def read_features(clip: Video, path: Path) -> Float[np.ndarray, "L C"]:
-        target = kept / f"{hashlib.sha256(clip.id.encode()).hexdigest()[:16]}.npy"
-        if target.exists() and target.stat().st_mtime > path.stat().st_mtime:
+        # The state of the file is part of the name: a replaced video, even by an older file, is extracted anew.
+        target = kept / f"{stat_digest({clip.id: path})[:16]}.npy"
+        if target.exists():
             return np.load(target)
         rows = extract(path, extractor)
         with atomic_write(target, "wb") as file:
@@ -128,6 +135,10 @@ def _extraction(backbone: str, data_dir: Path) -> tuple[FeatureInfo, Reader]:
         return rows
 
     return info, read_features
+
+
+def _file_name(clip: Video) -> str:
+    return clip.file or f"{clip.id}.mp4"
 
 
 def _annotation_files(path: Path) -> dict[str, Path]:

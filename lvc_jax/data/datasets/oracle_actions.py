@@ -46,6 +46,7 @@ class OracleActions:
         paths = sorted(Path(folder).glob("action_segments_*.csv"))
         if not paths:
             raise InputError(f"{folder}: no action_segments_*.csv there; --features=oracle:FOLDER needs them")
+        self._paths = paths
         self.dropped: Counter[str] = Counter()
         self.digests = {path.name: digest(path) for path in paths}
         self._segments: dict[str, Segments] = defaultdict(list)
@@ -67,6 +68,10 @@ class OracleActions:
     def ids(self) -> list[str]:
         """All video ids, sorted."""
         return sorted(set(self._segments) & set(self._durations))
+
+    def files(self) -> list[Path]:
+        """The files that hold the action segments."""
+        return list(self._paths)
 
     def __contains__(self, video_id: object) -> bool:
         return video_id in self._segments and video_id in self._durations

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from absl import logging
 
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source
+from lvc_jax.data.feature_store import FeatureStore
 from lvc_jax.errors import InputError
 from lvc_jax.files import atomic_write
 from lvc_jax.version import __version__
@@ -37,6 +38,24 @@ def digest(path: str | os.PathLike) -> str:
     """SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def stat_digest(files: Mapping[str, Path]) -> str:
+    """A digest of names, sizes and modification times: tells replaced files without reading gigabytes.
+
+    Args:
+        files: name -> path; a path that is no file counts as missing.
+    """
+    state = []
+    for name, path in sorted(files.items()):
+        stat = path.stat() if path.is_file() else None
+        state.append([name, stat and stat.st_size, stat and stat.st_mtime_ns])
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
+
+
+def store_digest(store: FeatureStore) -> str:
+    """`stat_digest` of the files of a feature store."""
+    return stat_digest({path.name: path for path in store.files()})
 
 
 def prepared_summary(folder: Path, inputs: dict[str, Any]) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from lvc_jax.data import annotations
 from lvc_jax.data.datasets import annotated
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source
-from lvc_jax.data.datasets.writing import digest
+from lvc_jax.data.datasets.writing import digest, store_digest
 from lvc_jax.data.feature_store import open_store
 
 
@@ -26,6 +26,6 @@ def source(annotation_folder: str, features: str, dtype: str = "float32") -> Sou
     splits = {name: annotated.split(annotations.load(path, fmt="youcook2"), store) for name, path in files.items()}
     inputs = {
         "annotations": {path.name: digest(path) for path in files.values()},
-        "feature_videos": len(store),
+        "feature_files": store_digest(store),
     }
     return Source(store.info, splits, inputs, dtype)
