@@ -26,7 +26,11 @@ FEATURES = flags.DEFINE_string(
     "features", None, "Feature folder or file, or oracle:FOLDER of action segments.", flag_values=FLAGS
 )
 FEATURE_DTYPE = flags.DEFINE_enum(
-    "feature_dtype", "float32", ["float32", "float16"], "Type of the features on disk.", flag_values=FLAGS
+    "feature_dtype",
+    None,
+    ["float32", "float16"],
+    "Type of the features on disk; default float32, for oracle:FOLDER float16.",
+    flag_values=FLAGS,
 )
 BACKBONE = flags.DEFINE_string(
     "backbone", "colour_moments", "clips: extractor to use where no --features are given.", flag_values=FLAGS

@@ -14,6 +14,7 @@ from lvc_jax.evaluation.predict import Model
 from lvc_jax.evaluation.selection import Selection
 from lvc_jax.evaluation.suite import Result, SegmentFrames
 from lvc_jax.metrics.slots import References
+from lvc_jax.streaming.state import StreamConfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +83,8 @@ def evaluate(run: Run, bar: Progress) -> Results:
         passes = 1 + ("shuffled_features" in run.baselines)
         task = bar.add_task(f"Δt = {frames}", total=passes * total)
         config = predict.stream_config(run.model, run.selection, frames, **run.overrides)
+        if frames == "video":
+            results.notes += _ignored(run.overrides, config)
         results.headers[frames] = {
             **run.header,
             "segment_frames": frames,
@@ -105,6 +108,16 @@ def evaluate(run: Run, bar: Progress) -> Results:
         results.predictions[frames] = items["model"]
         results.scores[frames] = {name: suite.score(results.references, own, frames) for name, own in items.items()}
     return results
+
+
+def _ignored(overrides: Mapping[str, Any], config: StreamConfig) -> list[str]:
+    """A sentence about the given settings that whole videos do not take, if there are any."""
+    names = [name for name, value in overrides.items() if value is not None and value != getattr(config, name)]
+    if not names:
+        return []
+    given = ", ".join(f"{name} = {overrides[name]}" for name in names)
+    used = ", ".join(f"{name} = {getattr(config, name)}" for name in names)
+    return [f"Δt = video: {given} does not apply to whole videos, which are one segment; used instead: {used}."]
 
 
 def _baseline(name: str, run: Run, references: References, frames: SegmentFrames) -> Items:

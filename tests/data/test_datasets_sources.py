@@ -6,8 +6,18 @@ import os
 import av
 import numpy as np
 import pytest
+import scipy.io
 
-from lvc_jax.data.datasets import activitynet_captions, annotated, clips, fifty_salads, open_dataset, writing, youcook2
+from lvc_jax.data.datasets import (
+    activitynet_captions,
+    annotated,
+    clips,
+    fifty_salads,
+    open_dataset,
+    registry,
+    writing,
+    youcook2,
+)
 from lvc_jax.data.datasets.oracle_actions import OracleActions
 from lvc_jax.data.feature_store import FeatureInfo, save_info, write_store
 from lvc_jax.errors import InputError
@@ -250,3 +260,18 @@ def test_a_replaced_clip_is_refused_then_extracted_anew(clip_folder, tmp_path):
     _, summary, _ = writing.write(clips.Clips, clips.source(str(clip_folder), out), out, overwrite=True)
     dataset = open_dataset(out, "clips", "+".join(summary["splits"]))
     assert {record.id: len(record.features) for record in dataset} == {"c0": 5, "c1": 2, "c2": 5, "c3": 5}
+
+
+@pytest.mark.parametrize("dtype", [None, "float32", "float16"])
+def test_the_given_dtype_goes_to_disk(activitynet, tmp_path, dtype):
+    (tmp_path / "action_segments_train.csv").write_text(HEADER + "a,0,2,Zumba,6,v_a.mp4,30,99,Action\n")
+    for n in fifty_salads.FOLDS:
+        video = np.empty((1, 1), object)
+        scores, labels = video.copy(), video.copy()
+        scores[0, 0], labels[0, 0] = np.ones((3, 18)), np.zeros((1, 3))
+        scipy.io.savemat(tmp_path / f"50salads_mid_SVM_Split_{n}.mat", {"S": scores, "Y": labels})
+    common = {"data_dir": tmp_path / "out", "annotations": str(activitynet), "feature_dtype": dtype}
+    oracle = registry.Options(features=f"oracle:{tmp_path}", **common)
+    assert registry.make("activitynet_captions", oracle)[1].dtype == (dtype or "float16")
+    builder, source = registry.make("fifty_salads", registry.Options(features=str(tmp_path), **common))
+    assert writing.write(builder, source, tmp_path / "out")[1]["inputs"]["dtype"] == (dtype or "float32")

@@ -62,6 +62,18 @@ def test_headers_and_notes(results: Results) -> None:
     assert not any(note.startswith("Δt = 60") for note in results.notes)
 
 
+def test_settings_that_whole_videos_do_not_take_are_told_of(run: Run, results: Results) -> None:
+    assert not any(note.startswith("Δt = video") for note in results.notes)
+    given = {"consolidation": "slot", "memory": 3}
+    own = dataclasses.replace(run, segment_frames=(60, "video"), overrides=given, baselines=())
+    with Progress(disable=True) as bar:
+        again = evaluate(own, bar)
+    assert again.headers[60]["memory"] == 3
+    (note,) = (note for note in again.notes if note.startswith("Δt = video"))
+    assert "consolidation = slot, memory = 3 does not apply" in note
+    assert note.endswith("used instead: consolidation = rerank, memory = 1.")
+
+
 def test_shuffled_features_come_from_another_video(dataset) -> None:
     selection = Selection(dataset)
     for own, other in zip(selection.clips("video"), selection.clips("video", shuffled=True)):

@@ -21,13 +21,13 @@ class ActivitynetCaptions(CaptionBuilder):
     CITATION = "Krishna et al., Dense-Captioning Events in Videos, ICCV 2017"
 
 
-def source(annotation_folder: str, features: str, dtype: str = "float32") -> Source:
+def source(annotation_folder: str, features: str, dtype: str | None = None) -> Source:
     """Reads captions and opens the features.
 
     Args:
         annotation_folder: with train.json, val_1.json, val_2.json.
         features: feature store, or "oracle:FOLDER".
-        dtype: of the features on disk.
+        dtype: of the features on disk; None: float16 for action segments (holds zeros and ones exactly), else float32.
 
     Raises:
         InputError: for a missing or damaged file.
@@ -42,10 +42,10 @@ def source(annotation_folder: str, features: str, dtype: str = "float32") -> Sou
         durations = {video.id: video.duration for part in (train, val) for video in part.videos.values()}
         store = oracle_actions.OracleActions(features.removeprefix(ORACLE), durations)
         inputs["action_segments"] = store.digests
-        dtype = "float16"  # holds zeros and ones exactly
+        default = "float16"
     else:
         store = open_store(features)
         inputs["feature_files"] = store_digest(store)
-    return Source(
-        store.info, {"train": annotated.split(train, store), "val": annotated.split(val, store)}, inputs, dtype
-    )
+        default = "float32"
+    splits = {"train": annotated.split(train, store), "val": annotated.split(val, store)}
+    return Source(store.info, splits, inputs, dtype or default)

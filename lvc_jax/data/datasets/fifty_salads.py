@@ -67,8 +67,8 @@ def label_events(labels: Int[np.ndarray, " T"]) -> tuple[Event, ...]:
     )
 
 
-def source(folder: str | os.PathLike) -> Source:
-    """Reads the five files of `folder`.
+def source(folder: str | os.PathLike, dtype: str = "float32") -> Source:
+    """Reads the five files of `folder`; `dtype` is the type of the features on disk.
 
     Raises:
         InputError: for a missing or damaged file, scores and labels of unequal length, or an unknown label.
@@ -81,7 +81,7 @@ def source(folder: str | os.PathLike) -> Source:
     for n, path in paths.items():
         videos = _read_fold(path, n)
         splits[f"fold_{n}"] = Split(list(videos), videos.__getitem__)
-    return Source(INFO, splits, {"files": {path.name: digest(path) for path in paths.values()}})
+    return Source(INFO, splits, {"files": {path.name: digest(path) for path in paths.values()}}, dtype)
 
 
 def _read_fold(path: Path, fold: int) -> dict[str, VideoRecord]:

@@ -18,7 +18,7 @@ class Options:
         data_dir: the folder of all datasets.
         annotations: caption file or folder.
         features: feature folder or file, or "oracle:FOLDER" of action segments.
-        feature_dtype: "float32" or "float16" on disk.
+        feature_dtype: "float32" or "float16" on disk; None: float16 for action segments, float32 for all else.
         backbone: clips: the extractor to use where no features are given.
         sizes: moving_shapes: number of videos by split.
         seed: moving_shapes.
@@ -29,7 +29,7 @@ class Options:
     data_dir: Path
     annotations: str | None = None
     features: str | None = None
-    feature_dtype: str = "float32"
+    feature_dtype: str | None = None
     backbone: str = "colour_moments"
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     seed: int = shapes_builder.DEFAULT_SEED
@@ -46,13 +46,14 @@ def _activitynet_captions(options: Options) -> Source:
 def _youcook2(options: Options) -> Source:
     folder = _given(options.annotations, "--annotations", "the folder with train.json and val.json")
     return youcook2.source(
-        folder, _given(options.features, "--features", "a feature folder or file"), options.feature_dtype
+        folder, _given(options.features, "--features", "a feature folder or file"), options.feature_dtype or "float32"
     )
 
 
 def _fifty_salads(options: Options) -> Source:
     return fifty_salads.source(
-        _given(options.features or options.annotations, "--features", "the folder of .mat files")
+        _given(options.features or options.annotations, "--features", "the folder of .mat files"),
+        options.feature_dtype or "float32",
     )
 
 
@@ -63,7 +64,7 @@ def _clips(options: Options) -> Source:
         options.data_dir,
         features=options.features,
         backbone=options.backbone,
-        dtype=options.feature_dtype,
+        dtype=options.feature_dtype or "float32",
     )
 
 
@@ -73,7 +74,7 @@ def _moving_shapes(options: Options) -> Source:
         sizes=options.sizes,
         seed=options.seed,
         workers=options.workers,
-        dtype=options.feature_dtype,
+        dtype=options.feature_dtype or "float32",
         progress=options.progress,
     )
 
