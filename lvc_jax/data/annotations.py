@@ -47,10 +47,17 @@ class Video:
 
 @dataclass(frozen=True)
 class Annotations:
-    """All videos of a file, in its order, and how often each repair was made."""
+    """All videos of a file, in its order.
+
+    Attributes:
+        videos: by id.
+        repairs: how often each repair was made.
+        video_repairs: the same for each video.
+    """
 
     videos: dict[str, Video]
     repairs: Counter[str] = field(default_factory=Counter)
+    video_repairs: dict[str, Counter[str]] = field(default_factory=dict)
 
 
 def load(
@@ -80,19 +87,22 @@ def load(
     for video_id, raw in second_raw.items():
         if video_id not in first_raw:
             _count_or_refuse(Counter({Repair.SECOND_UNKNOWN: 1}), repairs, strict, f"{raw.path}: video {video_id!r}")
-    videos = {}
+    videos, video_repairs = {}, {}
     for video_id, raw in first_raw.items():
-        sets = [_repair_set(video_id, raw, events, raw.duration, repairs, strict) for events in raw.references]
+        own: Counter[str] = Counter()
+        sets = [_repair_set(video_id, raw, events, raw.duration, own, strict) for events in raw.references]
         other = second_raw.get(video_id)
         if other is not None:
             if abs(other.duration - raw.duration) > 1e-6:
                 where = f"{other.path}: video {video_id!r}: field 'duration'"
-                _count_or_refuse(Counter({Repair.SECOND_DURATION: 1}), repairs, strict, where)
-            sets += [_repair_set(video_id, other, events, raw.duration, repairs, strict) for events in other.references]
+                _count_or_refuse(Counter({Repair.SECOND_DURATION: 1}), own, strict, where)
+            sets += [_repair_set(video_id, other, events, raw.duration, own, strict) for events in other.references]
         if not any(sets):
-            repairs[Repair.SILENT_VIDEO] += 1
+            own[Repair.SILENT_VIDEO] += 1
         videos[video_id] = Video(video_id, raw.duration, tuple(sets), raw.file, raw.source)
-    return Annotations(videos, repairs)
+        video_repairs[video_id] = own
+        repairs.update(own)
+    return Annotations(videos, repairs, video_repairs)
 
 
 def _repair_set(

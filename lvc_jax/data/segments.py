@@ -146,12 +146,6 @@ def spans_to_boxes(spans: Float[np.ndarray, "*n 2"]) -> Float[np.ndarray, "*n 2"
     return np.stack([spans.mean(-1), spans[..., 1] - spans[..., 0]], axis=-1)
 
 
-def boxes_to_spans(boxes: Float[np.ndarray, "*n 2"]) -> Float[np.ndarray, "*n 2"]:
-    """(centre, length) as (start, end), in any unit; the inverse of `spans_to_boxes`."""
-    boxes = np.asarray(boxes)
-    return np.stack([boxes[..., 0] - boxes[..., 1] / 2, boxes[..., 0] + boxes[..., 1] / 2], axis=-1)
-
-
 def _last_before(seconds: float, segment_frames: int) -> int:
     """Index of the segment that ends at or holds what ends at `seconds` (exclusive)."""
     return math.ceil((seconds * FRAMES_PER_SECOND - _TOLERANCE_FRAMES) / segment_frames) - 1

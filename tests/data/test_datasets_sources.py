@@ -207,6 +207,9 @@ def test_a_video_keeps_its_split_when_others_are_added(tmp_path):
     write_json(tmp_path / "annotations.json", dict(list(content.items())[:100]))
     half = clips.source(str(tmp_path), tmp_path).splits
     assert 20 <= len(all_of_them["val"].ids) <= 60
+    # Every caption has a space to strip, which is counted where the video goes.
+    for split in all_of_them.values():
+        assert dict(split.repairs) == {"sentence: surrounding space stripped": len(split.ids)}
     assert [name for name in all_of_them["val"].ids if name in names[:100]] == list(half["val"].ids)
 
 

@@ -19,6 +19,11 @@ INFO = FeatureInfo("numbers", 2, 0.5, 0.5)
 VOCAB = WordVocabulary.build(["a b c d e f g"])
 
 
+def _spans(boxes: np.ndarray) -> np.ndarray:
+    """(centre, length) as (start, end)."""
+    return np.stack([boxes[:, 0] - boxes[:, 1] / 2, boxes[:, 0] + boxes[:, 1] / 2], axis=-1)
+
+
 def make(duration: float, events, n_rows: int | None = None, info: FeatureInfo = INFO) -> VideoRecord:
     n_rows = n_rows or int(duration / info.stride_s)
     rows = np.stack([np.arange(n_rows), np.full(n_rows, 7)], axis=1).astype(np.float32)
@@ -124,7 +129,7 @@ def test_events_are_the_pieces_of_the_split_annotations(record, frames):
         own = [piece for piece in pieces if piece.segment == k]
         assert int(sample["count"]) == len(own)
         start, end = segments.segment_span(k, frames, record.duration)
-        spans = segments.to_seconds(segments.boxes_to_spans(sample["boxes"][: len(own)]), start, end)
+        spans = segments.to_seconds(_spans(sample["boxes"][: len(own)]), start, end)
         np.testing.assert_allclose(spans, np.reshape([(p.start, p.end) for p in own], (-1, 2)), atol=1e-5)
 
 
@@ -173,7 +178,7 @@ def test_video_mode_is_one_segment(record):
     sample = make_sample(record, 5, 24, cfg, VOCAB)
     assert sample["duration"] == np.float32(record.duration)
     assert sample["count"] == len(record.events)
-    spans = segments.boxes_to_spans(sample["boxes"][: len(record.events)]) * record.duration
+    spans = _spans(sample["boxes"][: len(record.events)]) * record.duration
     np.testing.assert_allclose(spans, np.reshape([(e.start, e.end) for e in record.events], (-1, 2)), atol=1e-4)
     inside = [i for i in range(len(record.features)) if i * record.info.stride_s < record.duration - 1e-7]
     assert sample["features"][0, 0] == 0

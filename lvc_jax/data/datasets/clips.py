@@ -9,9 +9,9 @@ Without a feature store the features are extracted here, video by video; each fi
 run goes on where it was.
 """
 
-import dataclasses
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,10 +86,7 @@ def source(
         if name:
             splits[name] = split
         else:
-            held_out = [video_id for video_id in split.ids if _in_val(video_id)]
-            kept = [video_id for video_id in split.ids if not _in_val(video_id)]
-            halves = {"train": dataclasses.replace(split, ids=kept), "val": Split(held_out, split.read)}
-            splits = {half: part for half, part in halves.items() if part.ids}
+            splits = _divided(split, loaded[name].video_repairs)
     return Source(info, splits, inputs, dtype)
 
 
@@ -151,6 +148,18 @@ def _annotation_files(path: Path) -> dict[str, Path]:
     if not path.is_file():
         raise InputError(f"{path}: not found; --annotations must be an annotation file or the folder that holds it")
     return {"": path}
+
+
+def _divided(split: Split, video_repairs: dict[str, Counter[str]]) -> dict[str, Split]:
+    """The train and val parts that hold a video, each with the repairs of its own videos."""
+    parts: dict[str, list[str]] = {"train": [], "val": []}
+    for video_id in split.ids:
+        parts["val" if _in_val(video_id) else "train"].append(video_id)
+    return {
+        name: Split(ids, split.read, sum((video_repairs[video_id] for video_id in ids), Counter[str]()))
+        for name, ids in parts.items()
+        if ids
+    }
 
 
 def _in_val(video_id: str) -> bool:

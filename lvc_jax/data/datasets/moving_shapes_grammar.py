@@ -1,7 +1,5 @@
 """What moving_shapes can say: colours, shapes, actions, and the two sentences of an event."""
 
-import itertools
-
 COLOURS = ("red", "yellow", "green", "cyan", "blue", "purple")  # hues 0, 60, ... 300 degrees
 SHAPES = ("circle", "square", "triangle", "cross", "star")
 PHRASES = {
@@ -44,19 +42,3 @@ def sentences(action: str, things: tuple[Thing, ...]) -> tuple[str, str]:
     ((colour, shape),) = things
     first, second = PHRASES[action]
     return f"a {colour} {shape} {first}.", f"the {colour} {shape} {second}."
-
-
-def all_sentences() -> tuple[list[str], list[str]]:
-    """Every sentence of the first and of the second reference set."""
-    pairs = [
-        sentences(action, ((colour, shape),))
-        for action, colour, shape in itertools.product(SINGLE_ACTIONS, COLOURS, SHAPES)
-        if allowed(action, shape)
-    ]
-    pairs += [
-        sentences(COLLIDE, ((colour_a, shape_a), (colour_b, shape_b)))
-        for colour_a, colour_b in itertools.combinations(COLOURS, 2)
-        for shape_a, shape_b in itertools.product(SHAPES, SHAPES)
-    ]
-    first, second = zip(*pairs)
-    return list(first), list(second)

@@ -38,7 +38,7 @@ class Dataset(Sequence[VideoRecord]):
     Attributes:
         info: the feature set.
         name: dataset name.
-        caption_kind: "human captions", "verbalised labels" or "synthetic".
+        caption_kind: "human captions", "verbalised labels", "synthetic" or "captions of the annotation file".
         ids: video ids in the order of the records.
     """
 
