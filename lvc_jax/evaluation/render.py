@@ -66,6 +66,12 @@ def write(output: Path, *, title: str, kind: str, run: Run, results: Results, co
     provenance = {
         "command": command,
         **{name: str(value) for name, value in run.header.items() if name != "version"},
+        **{
+            f"stream, Δt = {frames}": ", ".join(
+                f"{name} {header[name]}" for name in ("consolidation", "memory", "mode")
+            )
+            for frames, header in results.headers.items()
+        },
         **{f"signatures, Δt = {frames}": "  ".join(lines) for frames, lines in signatures.items()},
         "versions": ", ".join(f"{name} {version}" for name, version in report.versions().items()),
     }
@@ -96,7 +102,9 @@ def _figures(title: str, results: Results) -> dict[str, tuple[str, Figure]]:
             )
         video = _example(results, frames)
         figures[f"timeline_{frames}"] = (
-            f"Video {video}, Δt = {frames}, at most its first {_TIMELINE_S:g} s",
+            f"Video {video}, Δt = {frames}, at most its first {_TIMELINE_S:g} s. "
+            "Captions are drawn over their segments; a caption has the colour of the event whose words it says exactly, "
+            "white ones say no reference of the video",
             plots.timeline(
                 f"{video}, Δt = {frames}",
                 results.references[video]["duration"],
