@@ -103,7 +103,7 @@ def _figures(title: str, results: Results) -> dict[str, tuple[str, Figure]]:
         video = _example(results, frames)
         figures[f"timeline_{frames}"] = (
             f"Video {video}, Δt = {frames}, at most its first {_TIMELINE_S:g} s. "
-            "Captions are drawn over their segments; a caption has the colour of the event whose words it says exactly, "
+            "Captions are drawn over their segments; a caption has the colour of the event whose words it says, "
             "white ones say no reference of the video",
             plots.timeline(
                 f"{video}, Δt = {frames}",
