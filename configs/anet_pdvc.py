@@ -8,8 +8,11 @@ halved at epochs 8, 11, ..., 26 of 30, one video a step, gradient norm clipped a
 Data: `activitynet_captions` with TSP features. Machine: any. Time and result: Not yet measured.
 """
 
+import dataclasses
+
 from ml_collections import ConfigDict
 
+from lvc_jax.training.loss_weights import PDVC
 from lvc_jax.training.run_config import default_config
 
 VIDEOS = 10_009  # steps of one epoch at one video a step
@@ -28,7 +31,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.num_train_steps = EPOCHS * VIDEOS
     config.checkpoint_every = VIDEOS
     config.log_every = 100
-    config.loss.update({"giou": 4.0, "cls": 2.0, "count": 0.5, "caption": 2.0, "count_loss": "pdvc"})
+    config.loss.update(dataclasses.asdict(PDVC))
     config.optimizer.name = "adam"
     config.optimizer.learning_rate = 5e-5
     config.optimizer.weight_decay = 1e-4

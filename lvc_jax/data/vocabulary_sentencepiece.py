@@ -13,6 +13,7 @@ import numpy as np
 import sentencepiece
 from jaxtyping import Int
 
+from lvc_jax.data.vocabulary_ids import until_end
 from lvc_jax.errors import InputError
 
 # glog's numbering: only fatal messages.
@@ -112,13 +113,7 @@ class SentencePieceVocabulary:
         Raises:
             ValueError: if an id is outside 0..V.
         """
-        pieces = []
-        for i in map(int, ids):
-            if i == 0:
-                break
-            if not 1 <= i <= self.size:
-                raise ValueError(f"token id {i} outside 0..{self.size}")
-            pieces.append(i - 1)
+        pieces = [i - 1 for i in until_end(ids, self.size)]
         return self._processor.decode(pieces).strip() if pieces else ""
 
     def to_dict(self) -> dict[str, Any]:

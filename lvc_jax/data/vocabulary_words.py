@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from lvc_jax.data.vocabulary_ids import until_end
 from lvc_jax.errors import InputError
 
 UNKNOWN = "UNK"
@@ -107,13 +108,7 @@ class WordVocabulary:
         Raises:
             ValueError: if an id is outside 0..V.
         """
-        words = []
-        for i in map(int, ids):
-            if i == 0:
-                break
-            if not 1 <= i <= self.size:
-                raise ValueError(f"token id {i} outside 0..{self.size}")
-            words.append(self.words[i - 1])
+        words = [self.words[i - 1] for i in until_end(ids, self.size)]
         return " ".join(words) + "." if words else ""
 
     def to_dict(self) -> dict[str, Any]:

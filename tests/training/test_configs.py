@@ -10,7 +10,7 @@ from lvc_jax.errors import InputError
 from lvc_jax.streaming.state import StreamConfig
 from lvc_jax.train import default_workdir
 from lvc_jax.training.assemble import make_model_config, make_sample_config, make_vocabulary
-from lvc_jax.training.loss_weights import PDVC, LossWeights
+from lvc_jax.training.loss_weights import LossWeights
 from lvc_jax.training.optimizer import make_optimizer
 from lvc_jax.training.run_config import check_same_run, default_config, from_json, to_json
 from tests.training.parts import tiny_config
@@ -55,7 +55,7 @@ def test_the_paper_and_the_reference_have_their_weights():
     reference, _ = load(FOLDER / "anet_pdvc.py")
     assert LossWeights.from_dict(paper.loss.to_dict()) == LossWeights(2, 1, 1, 1)
     assert paper.loss.count_loss == "cross_entropy"
-    assert LossWeights.from_dict(reference.loss.to_dict()) == PDVC
+    assert LossWeights.from_dict(reference.loss.to_dict()) == LossWeights(4, 2, 0.5, 2, count_loss="pdvc")
     assert len(reference.optimizer.boundaries) == 7
     assert reference.optimizer.boundaries[0] == 8 * 10_009
 
