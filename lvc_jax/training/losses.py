@@ -106,7 +106,8 @@ def _terms(
         references = _matched_references(model, outputs["references"], index)
         nll = [
             _caption_nll_sums(
-                partial(_log_probs, model, params, outputs["memory"]),
+                partial(_log_probs, model, params),
+                outputs["memory"],
                 hidden[start:stop],
                 events["tokens"],
                 jnp.stack(references[start:stop]),
@@ -150,31 +151,47 @@ def _log_probs(
 
 def _caption_nll_sums(
     log_probs: Callable[..., jax.Array],
+    memory: Float[Array, "B S E"],
     hidden: Float[Array, "D B G E"],
     tokens: Int[Array, "B G W"],
     references: Float[Array, "D B G r"],
     matched: Bool[Array, "D B G"],
     key: jax.Array | None,
 ) -> Float[Array, " D"]:
-    """Sum over the matched pairs of each layer's length-normalised NLL, one event slot of the whole batch at a time.
+    """Sum over the matched pairs of each layer's length-normalised NLL, B event slots of the batch at a time.
 
-    Events fill the slots from the first, so a slot that is empty in every sample costs nothing: the work follows the
-    largest number of events in the batch, and the value is the same as with all slots computed. The backward pass
-    computes a slot again instead of keeping the word distributions of all slots in memory.
+    Filled slots come first, whichever sample they belong to, and chunks of empty slots cost nothing: the work follows
+    the number of events in the batch, and the value is the same as with all slots computed. The backward pass
+    computes a chunk again instead of keeping the word distributions of all slots in memory.
     """
-    layers = hidden.shape[0]
+    layers, samples, slots = matched.shape
 
     @jax.checkpoint
-    def captioned(hidden: jax.Array, tokens: jax.Array, reference: jax.Array, matched: jax.Array, slot: jax.Array):
-        slot_key = None if key is None else jax.random.fold_in(key, slot)
+    def captioned(
+        memory: jax.Array,
+        hidden: jax.Array,
+        tokens: jax.Array,
+        reference: jax.Array,
+        matched: jax.Array,
+        sample: jax.Array,
+        chunk: jax.Array,
+    ) -> jax.Array:
+        chunk_key = None if key is None else jax.random.fold_in(key, chunk)
         tokens = jnp.broadcast_to(tokens[:, None], (tokens.shape[0], layers, tokens.shape[1]))
-        nll = caption_nll(log_probs(hidden, tokens, reference, slot_key), tokens)
+        nll = caption_nll(log_probs(memory[sample], hidden, tokens, reference, chunk_key), tokens)
         return jnp.where(matched, nll, 0.0).sum(0)
 
-    def add_slot(total: jax.Array, inputs: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
-        return total + lax.cond(inputs[3].any(), captioned, lambda *_: jnp.zeros(layers), *inputs), None
+    def add_chunk(total: jax.Array, inputs: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+        filled = inputs[3].any()
+        return total + lax.cond(filled, captioned, lambda *_: jnp.zeros(layers), memory, *inputs), None
 
-    # Slot first; the layers stand where the captioner expects the events of one sample.
-    hidden, references, matched = (jnp.moveaxis(x, (2, 1, 0), (0, 1, 2)) for x in (hidden, references, matched))
-    inputs = (hidden, jnp.moveaxis(tokens, 1, 0), references, matched, jnp.arange(tokens.shape[1]))
-    return lax.scan(add_slot, jnp.zeros(layers), inputs)[0]
+    order = jnp.argsort(~matched.any(axis=0).reshape(-1), stable=True).reshape(slots, samples)
+
+    def chunks(rows: jax.Array) -> jax.Array:
+        """[D, B, G, ...] to [chunk, slot of the chunk, D, ...]: layers stand where events of a sample are expected."""
+        flat = jnp.moveaxis(rows, 0, 2).reshape(samples * slots, layers, *rows.shape[3:])
+        return flat[order]
+
+    words = tokens.reshape(samples * slots, -1)[order]
+    inputs = (chunks(hidden), words, chunks(references), chunks(matched), order // slots, jnp.arange(slots))
+    return lax.scan(add_chunk, jnp.zeros(layers), inputs)[0]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import optax
 
@@ -39,12 +40,20 @@ def make_schedule(config: Any) -> Schedule:
     raise InputError(f"optimizer.schedule={config.schedule!r}: choose constant, piecewise or warmup_cosine")
 
 
+def _outside_captioner(params: Any) -> Any:
+    """True for every parameter that is not the captioner's."""
+    return jax.tree_util.tree_map_with_path(
+        lambda path, _: all(getattr(part, "key", None) != "caption" for part in path), params
+    )
+
+
 def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.GradientTransformation, Schedule]:
     """Clipping by global norm, weight decay, Adam, learning rate; optionally over several accumulated batches.
 
     Args:
         config: `name` ("adam" adds weight decay to the gradient, as the PDVC reference does; "adamw" decouples it),
-            `weight_decay`, `clip_norm` (0 for none), `b1`, `b2`, `eps` and what `make_schedule` reads.
+            `weight_decay`, `clip_norm` (0 for none), `b1`, `b2`, `eps`, `transformer_factor` (times the learning rate
+            for all parameters but the captioner's) and what `make_schedule` reads.
         accumulation_steps: batches whose mean gradient makes one update; `schedule` still counts batches.
 
     Returns:
@@ -54,12 +63,16 @@ def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.Grad
         raise InputError(f"accumulation_steps={accumulation_steps}: must be at least 1")
     if config.name not in ("adam", "adamw"):
         raise InputError(f"optimizer.name={config.name!r}: choose adam or adamw")
+    factor = float(config.transformer_factor)
+    if factor <= 0:
+        raise InputError(f"optimizer.transformer_factor={factor}: must be positive")
     schedule = make_schedule(config)
     adam = optax.scale_by_adam(b1=config.b1, b2=config.b2, eps=config.eps)
     decay = optax.add_decayed_weights(config.weight_decay)
     tx = optax.chain(
         optax.clip_by_global_norm(config.clip_norm) if config.clip_norm else optax.identity(),
         *((decay, adam) if config.name == "adam" else (adam, decay)),
+        optax.masked(optax.scale(factor), _outside_captioner) if factor != 1 else optax.identity(),
         optax.scale_by_learning_rate(lambda updates: schedule(updates * accumulation_steps)),
     )
     if accumulation_steps == 1:

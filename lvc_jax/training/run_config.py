@@ -27,6 +27,7 @@ _FIXED = (
     "segment_frames",
     "memory",
     "silent_share",
+    "early_share",
     "mode",
     "max_events",
     "vocabulary",
@@ -37,7 +38,8 @@ def default_config() -> ConfigDict:
     """Every key that a config may hold, with the Live Video Captioning paper's values where it gives any.
 
     Keys (units): `segment_frames` Δt set in frames at 30 per second; `memory` segments in the window, the current one
-    included; `silent_share` share of training samples without an event (-1: as in the data); `max_events` event slots
+    included; `silent_share` share of training samples without an event (-1: as in the data); `early_share` share drawn
+    from the first `memory` - 1 segments of a video, beside those that come up anyway; `max_events` event slots
     of a sample; `num_train_steps`, `eval.every`, `checkpoint_every`, `log_every` and the schedule count batches.
     """
     model = dataclasses.asdict(ModelConfig()) | {"feature_dim": FROM_DATA, "vocab_size": FROM_DATA}
@@ -57,6 +59,7 @@ def default_config() -> ConfigDict:
             "segment_frames": (24, 48, 72, 96, 120, 150),
             "memory": 1,
             "silent_share": -1.0,
+            "early_share": 0.0,
             "mode": "segment",
             "max_events": 10,
             "vocabulary": {"kind": "words", "path": "", "min_count": 1, "size": 1000},
@@ -64,6 +67,7 @@ def default_config() -> ConfigDict:
             "optimizer": {
                 "name": "adamw",
                 "learning_rate": 1e-4,
+                "transformer_factor": 1.0,
                 "weight_decay": 1e-4,
                 "clip_norm": 1.0,
                 "b1": 0.9,
@@ -95,8 +99,17 @@ def to_json(config: ConfigDict) -> dict[str, Any]:
 
 
 def from_json(content: dict[str, Any]) -> ConfigDict:
-    """The inverse of `to_json`: lists become the tuples they were."""
-    return ml_collections.ConfigDict(_tuples(content))
+    """The inverse of `to_json`: lists become the tuples they were; keys that are not there have their default."""
+    return ml_collections.ConfigDict(_tuples(_completed(content)))
+
+
+def _completed(content: dict[str, Any]) -> dict[str, Any]:
+    """The saved config with the defaults of keys that came into use after it was saved."""
+    defaults = to_json(default_config())
+    return {
+        key: {**default, **content.get(key, {})} if isinstance(default, dict) else content.get(key, default)
+        for key, default in {**content, **defaults}.items()
+    }
 
 
 def _tuples(value: Any) -> Any:
@@ -118,7 +131,7 @@ def claim_workdir(workdir: Path, config: ConfigDict) -> None:
             saved = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: cannot be read: {error}; remove it or give another --workdir") from None
-        check_same_run(saved, now, str(workdir))
+        check_same_run(_completed(saved), now, str(workdir))
     with atomic_write(path) as file:
         file.write(json.dumps(now, indent=1) + "\n")
 

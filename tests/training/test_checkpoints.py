@@ -11,6 +11,7 @@ from lvc_jax.errors import InputError
 from lvc_jax.models import ModelConfig, init_params
 from lvc_jax.training.checkpoints import About, Checkpoints, load_for_inference, save_for_inference
 from lvc_jax.training.optimizer import make_optimizer
+from lvc_jax.training.run_config import from_json, to_json
 from lvc_jax.training.train_state import create, make_mesh, replicated
 from tests.training.parts import INFO, VOCABULARY, tiny_config
 
@@ -150,3 +151,9 @@ def test_handing_on_without_the_optimiser(workdir, tmp_path):
     assert not (tmp_path / "small" / "1" / "training").exists()
     for a, b in zip(jax.tree.leaves(again.params), jax.tree.leaves(loaded.params), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_a_config_that_was_saved_before_a_key_existed_gets_its_default():
+    saved = to_json(tiny_config())
+    del saved["early_share"], saved["optimizer"]["transformer_factor"]
+    assert from_json(saved) == tiny_config()

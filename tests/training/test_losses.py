@@ -1,4 +1,4 @@
-"""Every loss term against plain numpy; empty batches; exactness of the slot scan."""
+"""Every loss term against plain numpy; empty batches; exactness of captioning events in chunks."""
 
 from functools import partial
 
@@ -103,7 +103,8 @@ def test_all_terms_equal_a_loop_over_samples_and_events(params, evaluate, forwar
                 bbox += np.abs(boxes[b, n] - events["boxes"][b, g]).sum()
                 tokens = events["tokens"][b, g]
                 words = np.count_nonzero(tokens)
-                log_probs = token_log_probs(params, out["hidden"][layer, b, n][None, None], tokens[None, None], 0, 0)
+                hidden, memory = out["hidden"][layer, b, n][None, None], out["memory"][b][None]
+                log_probs = token_log_probs(params, hidden, tokens[None, None], None, memory)
                 nll += -float(log_probs[0, 0, : words + 1].sum()) / (words + 1)
         p = 1 / (1 + np.exp(-logits))
         focal = np.where(target, 0.25 * (1 - p) ** 2 * -np.log(p), 0.75 * p**2 * -np.log(1 - p)).sum()

@@ -55,6 +55,22 @@ def test_clipping_is_by_global_norm():
         np.testing.assert_allclose(first[name], second[name], rtol=1e-5)
 
 
+def test_the_factor_slows_everything_but_the_captioner():
+    config = options(schedule="constant", learning_rate=0.1, weight_decay=0.5, transformer_factor=0.25)
+    params = {"params": {"caption": {"embedding": jnp.array([2.0])}, "caption_like": jnp.array([2.0])}}
+    tx, _ = make_optimizer(config)
+    updates, _ = tx.update(params, tx.init(params), params)
+    whole, slowed = updates["params"]["caption"]["embedding"], updates["params"]["caption_like"]
+    np.testing.assert_allclose(whole, -0.1 * (1 + 0.5 * 2.0), rtol=1e-5)
+    np.testing.assert_allclose(slowed, 0.25 * whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0])
+def test_an_impossible_factor_is_refused(factor):
+    with pytest.raises(InputError, match=r"optimizer\.transformer_factor="):
+        make_optimizer(options(transformer_factor=factor))
+
+
 def test_accumulation_updates_with_the_mean_and_the_schedule_counts_batches():
     config = options(schedule="piecewise", learning_rate=8.0, boundaries=(2,), decay_factor=0.5, weight_decay=0.0)
     tx, rate = make_optimizer(config, 2)
