@@ -101,12 +101,18 @@ def evaluate(run: Run, bar: Progress) -> Results:
             batch=run.batch,
             progress=functools.partial(bar.advance, task),
         )
-        items = {"model": caption()}
-        for name in run.baselines:
-            shuffled = name == "shuffled_features"
-            items[name] = caption(shuffled=True) if shuffled else _baseline(name, run, results.references, frames)
+        items: dict[str, Items] = {}
+        counts: dict[str, dict[str, list[int]]] = {}
+        for name in ("model", *run.baselines):
+            if name in ("model", "shuffled_features"):
+                counts[name] = {}
+                items[name] = caption(shuffled=name != "model", counts=counts[name])
+            else:
+                items[name] = _baseline(name, run, results.references, frames)
         results.predictions[frames] = items["model"]
-        results.scores[frames] = {name: suite.score(results.references, own, frames) for name, own in items.items()}
+        results.scores[frames] = {
+            name: suite.score(results.references, own, frames, counts=counts.get(name)) for name, own in items.items()
+        }
     return results
 
 

@@ -125,7 +125,7 @@ def test_damaged_packets_raise_or_are_passed_over(tmp_path: Path) -> None:
 def test_live_sources_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be opened"):
         video.open_source("97")
-    with pytest.raises(InputError, match="cannot be opened.*check the address"):
+    with pytest.raises(InputError, match=r"cannot be opened.*check the address"):
         video.open_source("rtsp://127.0.0.1:9/none")
     assert video.is_live(0)
     assert video.is_live("rtsp://host/stream")
