@@ -15,6 +15,7 @@ from lvc_jax.evaluation.selection import Selection
 from lvc_jax.evaluation.suite import Result, SegmentFrames
 from lvc_jax.metrics.slots import References
 from lvc_jax.streaming.state import StreamConfig
+from lvc_jax.training.trained_on import outside_training
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +75,9 @@ def evaluate(run: Run, bar: Progress) -> Results:
     if run.most_frequent is not None:
         results.notes.append(f"Most frequent caption of the training split: {run.most_frequent!r}.")
     for frames in run.segment_frames:
+        outside = outside_training(run.model.config, frames)
+        if outside:
+            results.notes.append(outside)
         total, held, _ = run.selection.count_segments(frames)
         if held:
             results.notes.append(

@@ -75,16 +75,18 @@ def test_headers_and_notes(results: Results) -> None:
     # 0.8 s segments of rows that come once a second: those without a new row are told of.
     assert any(note.startswith("Δt = 24: ") and "no new feature row" in note for note in results.notes)
     assert not any(note.startswith("Δt = 60") for note in results.notes)
+    # The checkpoint's config names 24 and 60.
+    assert [note.split(" is outside")[0] for note in results.notes if "trained on" in note] == ["Δt = video"]
 
 
 def test_settings_that_whole_videos_do_not_take_are_told_of(run: Run, results: Results) -> None:
-    assert not any(note.startswith("Δt = video") for note in results.notes)
+    assert not any(note.startswith("Δt = video: ") for note in results.notes)
     given = {"consolidation": "slot", "memory": 3}
     own = dataclasses.replace(run, segment_frames=(60, "video"), overrides=given, baselines=())
     with Progress(disable=True) as bar:
         again = evaluate(own, bar)
     assert again.headers[60]["memory"] == 3
-    (note,) = (note for note in again.notes if note.startswith("Δt = video"))
+    (note,) = (note for note in again.notes if note.startswith("Δt = video: "))
     assert "consolidation = slot, memory = 3 does not apply" in note
     assert note.endswith("used instead: consolidation = rerank, memory = 1.")
 
