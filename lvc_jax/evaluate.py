@@ -22,6 +22,7 @@ from lvc_jax.evaluation.run import Run, evaluate
 from lvc_jax.evaluation.selection import Selection
 from lvc_jax.training import checkpoints
 from lvc_jax.training.assemble import make_sample_config
+from lvc_jax.training.trained_on import outside_training
 from lvc_jax.version import __version__
 
 FLAGS = flags.FlagValues()
@@ -73,6 +74,8 @@ def main() -> None:
     logging.set_verbosity(logging.ERROR)  # the checkpoint reader comments on each of its own steps
     frames = suite.parse_segment_frames(SEGMENT_FRAMES.value)
     model = checkpoints.load_for_inference(CHECKPOINT.value, which=WHICH.value)
+    for note in filter(None, (outside_training(model.config, entry) for entry in frames)):
+        print(f"warning: {note}", file=sys.stderr)
     name = DATASET.value or model.config.dataset
     data_dir = DATA_DIR.value or model.config.data_dir
     dataset = open_dataset(data_dir, name, SPLIT.value)
@@ -97,7 +100,7 @@ def main() -> None:
         batch=BATCH.value,
         header={
             "checkpoint": str(CHECKPOINT.value),
-            "which": WHICH.value,
+            "which": model.which,
             "step": int(model.step),
             "dataset": name,
             "split": SPLIT.value,
@@ -108,6 +111,7 @@ def main() -> None:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
         results = evaluate(run, bar)
+    results.notes.insert(0, _checkpoint_note(model))
     if losses is not None:
         results.caption_losses = losses
         results.notes.append(caption_loss_note(losses))
@@ -130,6 +134,14 @@ def main() -> None:
         for line in suite.signatures(entry):
             print(line)
     print(f"report: {output / 'report.html'}")
+
+
+def _checkpoint_note(model: checkpoints.Loaded) -> str:
+    """Which of the run's checkpoints was scored; asked for the best one, it is the latest where none was chosen."""
+    kind = "best by validation" if model.which == checkpoints.BEST else "the latest"
+    if model.which != WHICH.value:
+        kind += ", as no validation chose a best one"
+    return f"Checkpoint: {CHECKPOINT.value}, step {model.step} ({kind})."
 
 
 if __name__ == "__main__":

@@ -2,14 +2,16 @@
 
     python -m lvc_jax.live --checkpoint=runs/shapes --source=talk.mp4 --output=captions
 
-Each caption is printed as it is made, with its time, and is never revised. The output folder gets captions.vtt,
-captions.jsonl (one object a caption) and summary.json. Ctrl-C ends the stream cleanly, with complete files.
+The first line says what the checkpoint was trained on. Each caption is printed as it is made, with its time, and is
+never revised. The output folder gets captions.vtt, captions.jsonl (one object a caption) and summary.json. Ctrl-C ends
+the stream cleanly, with complete files.
 """
 
 import contextlib
 import itertools
 import json
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -28,6 +30,7 @@ from lvc_jax.streaming.capture import Capture, Segment
 from lvc_jax.streaming.runner import Summary, run, warm_up
 from lvc_jax.streaming.state import StreamConfig
 from lvc_jax.training.checkpoints import Loaded, load_for_inference
+from lvc_jax.training.trained_on import outside_training, trained_on
 from lvc_jax.version import __version__
 
 FLAGS = flags.FlagValues()
@@ -79,6 +82,10 @@ def main() -> None:
         loaded = load_for_inference(CHECKPOINT.value)
         extractor = _extractor(loaded)
         config = stream_config(loaded)
+        print(f"checkpoint {CHECKPOINT.value}, step {loaded.step}: trained on {trained_on(loaded.config)}", flush=True)
+        outside = outside_training(loaded.config, config.segment_frames)
+        if outside:
+            print(f"warning: {outside}", file=sys.stderr)
         warm_up(loaded.params, config)
         realtime = live if REALTIME.value is None else REALTIME.value
         pictures = _started(_limited(video.frames(SOURCE.value), MAX_SECONDS.value))

@@ -124,10 +124,19 @@ def test_a_file_gives_printed_captions_and_complete_files(captioned):
     cues = CUES.findall(subtitles)
     assert [text for _, _, text in cues] == [line["sentence"] for line in lines]
     assert all(start < end <= "00:00:02.000" for start, end, _ in cues)
-    assert len(printed.out.splitlines()) == len(lines) + 1
-    for line, record in zip(printed.out.splitlines(), lines, strict=False):
+    first, *said, _ = printed.out.splitlines()
+    assert "step 1: trained on activitynet_captions (captions: human captions), Δt = 24, 48, " in first
+    assert first.endswith("memory M = 1")
+    assert printed.err == ""
+    for line, record in zip(said, lines, strict=True):
         assert record["sentence"] in line
         assert record["delay_s"] >= 0
+
+
+def test_an_untrained_segment_length_is_warned_of_once(monkeypatch, capsys, checkpoint, movie, tmp_path):
+    assert run(monkeypatch, checkpoint=checkpoint, source=movie, output=tmp_path, segment_frames=30) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: Δt = 30 is outside what the checkpoint was trained on (Δt = 24, 48, ")
 
 
 def test_max_seconds_ends_the_stream(monkeypatch, checkpoint, movie, tmp_path):

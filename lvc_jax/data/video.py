@@ -47,7 +47,7 @@ def open_source(source: str | os.PathLike | int) -> Any:
     except (av.FFmpegError, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{name}: cannot be opened as video ({_reason(error)}); give a playable file") from None
+        raise InputError(f"{name}: cannot be opened as video ({_reason(error)}); {_mend_opening(name)}") from None
     if not container.streams.video:
         container.close()
         raise InputError(f"{name}: holds no video stream; give a file with pictures")
@@ -70,7 +70,8 @@ def frames(
         the file asks. A frame without a timestamp follows the one before it by the stream's average frame interval.
 
     Raises:
-        InputError: as `open_source`; a packet does not decode; there is no frame at all.
+        InputError: as `open_source`; a packet does not decode; a camera or a connection fails after the start; there
+            is no frame at all.
     """
     name = str(source)
     skip_damaged = is_live(source) if skip_damaged is None else skip_damaged
@@ -90,7 +91,7 @@ def frames(
                 time = max(frame.time - first, time or 0.0)
             yield time, _picture(converter, frame, size)
         if time is None:
-            raise InputError(f"{name}: holds no frame that decodes; give a playable file")
+            raise InputError(f"{name}: holds no frame that decodes; {_mend_opening(name)}")
 
 
 def duration(source: str | os.PathLike) -> float:
@@ -141,7 +142,7 @@ def _decode(container: Any, stream: Any, name: str, skip_damaged: bool) -> Itera
         except av.FFmpegError as error:
             if skip_damaged and isinstance(error, av.InvalidDataError):
                 continue
-            raise InputError(f"{name}: damaged video data ({_reason(error)}); repair or re-encode the file") from None
+            raise InputError(_failed_midway(name, error)) from None
         yield from decoded
 
 
@@ -154,5 +155,22 @@ def _picture(converter: VideoReformatter, frame: Any, size: tuple[int, int] | No
     return np.ascontiguousarray(np.rot90(picture, turns)) if turns else picture
 
 
+def _mend_opening(name: str) -> str:
+    if "://" in name:
+        return "check the address, and that the sender is running"
+    return "give a playable file"
+
+
+def _failed_midway(name: str, error: Exception) -> str:
+    """What is said when a source that delivered so far does not any more."""
+    if "://" in name:
+        return f"{name}: the connection failed ({_reason(error)}); check the network and the sender, then start again"
+    if is_live(name) and not Path(name).exists():
+        return f"camera {name}: stopped delivering ({_reason(error)}); check that it is plugged in, then start again"
+    return f"{name}: damaged video data ({_reason(error)}); repair or re-encode the file"
+
+
 def _reason(error: Exception) -> str:
+    if isinstance(error, av.error.ExitError):  # how PyAV reports its own time limit
+        return f"nothing came for {_NETWORK_TIMEOUT_S:g} s"
     return getattr(error, "strerror", None) or str(error)

@@ -73,6 +73,7 @@ def caption(
     shuffled: bool = False,
     batch: int = 8,
     progress: Callable[[int], None] | None = None,
+    counts: dict[str, list[int]] | None = None,
 ) -> Items:
     """Captions every video of the selection.
 
@@ -84,6 +85,7 @@ def caption(
         shuffled: give each video the features of another one (a baseline).
         batch: streams at once.
         progress: called with the number of segments that were captioned since the last call.
+        counts: filled with the counter's figure of every segment, see `offline.predict`.
 
     Returns:
         {video: prediction items}.
@@ -96,5 +98,6 @@ def caption(
         whole_video=segment_frames == "video",
         decode=model.vocabulary.decode,
         progress=progress,
+        counts=counts,
     )
     return {video: [dict(item) for item in items] for video, items in results.items()}

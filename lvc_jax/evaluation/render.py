@@ -57,8 +57,8 @@ def write(output: Path, *, title: str, kind: str, run: Run, results: Results, co
     if results.caption_losses is not None:
         content["caption_loss"] = results.caption_losses
     _write_text(output / "scores.json", json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
-    _write_text(output / "table.txt", table.as_text(title, numbers))
-    _write_text(output / "table.md", table.as_markdown(title, numbers))
+    _write_text(output / "table.txt", table.as_text(title, numbers, results.notes))
+    _write_text(output / "table.md", table.as_markdown(title, numbers, results.notes))
     pictures = []
     for name, (caption, figure) in _figures(title, results).items():
         plots.save(figure, output / f"{name}.png")

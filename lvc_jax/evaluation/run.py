@@ -15,6 +15,7 @@ from lvc_jax.evaluation.selection import Selection
 from lvc_jax.evaluation.suite import Result, SegmentFrames
 from lvc_jax.metrics.slots import References
 from lvc_jax.streaming.state import StreamConfig
+from lvc_jax.training.trained_on import outside_training
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +75,9 @@ def evaluate(run: Run, bar: Progress) -> Results:
     if run.most_frequent is not None:
         results.notes.append(f"Most frequent caption of the training split: {run.most_frequent!r}.")
     for frames in run.segment_frames:
+        outside = outside_training(run.model.config, frames)
+        if outside:
+            results.notes.append(outside)
         total, held, _ = run.selection.count_segments(frames)
         if held:
             results.notes.append(
@@ -101,12 +105,18 @@ def evaluate(run: Run, bar: Progress) -> Results:
             batch=run.batch,
             progress=functools.partial(bar.advance, task),
         )
-        items = {"model": caption()}
-        for name in run.baselines:
-            shuffled = name == "shuffled_features"
-            items[name] = caption(shuffled=True) if shuffled else _baseline(name, run, results.references, frames)
+        items: dict[str, Items] = {}
+        counts: dict[str, dict[str, list[int]]] = {}
+        for name in ("model", *run.baselines):
+            if name in ("model", "shuffled_features"):
+                counts[name] = {}
+                items[name] = caption(shuffled=name != "model", counts=counts[name])
+            else:
+                items[name] = _baseline(name, run, results.references, frames)
         results.predictions[frames] = items["model"]
-        results.scores[frames] = {name: suite.score(results.references, own, frames) for name, own in items.items()}
+        results.scores[frames] = {
+            name: suite.score(results.references, own, frames, counts=counts.get(name)) for name, own in items.items()
+        }
     return results
 
 

@@ -12,6 +12,7 @@ from lvc_jax.data.annotations import Event, Video
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import dense_captioning, live_score, online
 from lvc_jax.metrics.live_score import VARIANTS, Reading, VideoScore
+from lvc_jax.metrics.online import Counts
 from lvc_jax.metrics.slots import Predictions, References
 from lvc_jax.metrics.text.pairs import SCORERS
 
@@ -70,16 +71,22 @@ def split_references(references: References, segment_frames: int) -> dict[str, d
 
 
 def score(
-    references: References, predictions: Predictions, segment_frames: SegmentFrames, reading: Reading | None = None
+    references: References,
+    predictions: Predictions,
+    segment_frames: SegmentFrames,
+    reading: Reading | None = None,
+    *,
+    counts: Counts | None = None,
 ) -> Result:
     """Scores predictions for every video of the references.
 
     Args:
         references: see `plain_references`; a video without predictions counts as silent throughout.
-        predictions: {video: [{"timestamp": [start, end] seconds, "sentence", optionally "segment", "score", "count"}]}.
+        predictions: {video: [{"timestamp": [start, end] seconds, "sentence", optionally "segment", "score"}]}.
         segment_frames: Δt in frames at 30 per second, or "video" for captions of whole videos, which get no Live
             Score, no delay and no split annotations.
         reading: of the Live Score; the defaults if None. Its Δt is `segment_frames`.
+        counts: a counter's own figures, which get `counter_accuracy`; see `online.score`.
 
     Returns:
         Scores as fractions (delays in seconds).
@@ -93,7 +100,7 @@ def score(
     if segment_frames != "video":
         cut = dense_captioning.precision_recall(split_references(references, segment_frames), predictions)
         metrics.update({f"split_{name}": value for name, value in cut.items()})
-    metrics.update(online.score(references, predictions, delta_t))
+    metrics.update(online.score(references, predictions, delta_t, counts=counts))
     return Result(metrics, videos)
 
 

@@ -1,7 +1,8 @@
 """The table of an evaluation: for the terminal, as text, as Markdown and for the report."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -9,23 +10,40 @@ from rich.table import Table
 from lvc_jax.evaluation.baselines import NAMES
 from lvc_jax.outputs import report
 
-# (header, metric, how to print it)
+
+class Column(NamedTuple):
+    """A metric of the table: what stands above it, how its values are printed, and what it says in one line."""
+
+    header: str
+    metric: str
+    kind: Literal["percent", "number"]
+    meaning: str
+
+
 COLUMNS = (
-    ("LS ROUGE-L", "live_score_rouge_l", "percent"),
-    ("wLS ROUGE-L", "weighted_live_score_rouge_l", "percent"),
-    ("LS BLEU-1", "live_score_bleu_1", "percent"),
-    ("LS BLEU-4", "live_score_bleu_4", "percent"),
-    ("recall @.5", "recall_0.5", "percent"),
-    ("prec. @.5", "precision_0.5", "percent"),
-    ("split rec. @.5", "split_recall_0.5", "percent"),
-    ("split prec. @.5", "split_precision_0.5", "percent"),
-    ("exact caption", "exact_match", "percent"),
-    ("silence kept", "silent_kept", "percent"),
-    ("count right", "count_accuracy", "percent"),
-    ("false per silent min", "false_captions_per_silent_minute", "number"),
-    ("delay (s)", "delay_mean_s", "number"),
-    ("never capt.", "delay_missed_share", "percent"),
+    Column("LS ROUGE-L", "live_score_rouge_l", "percent", "Live Score: mean ROUGE-L of all segments up to now"),
+    Column("wLS ROUGE-L", "weighted_live_score_rouge_l", "percent", "Live Score, lowered by captions in silence"),
+    Column("LS BLEU-1", "live_score_bleu_1", "percent", "Live Score with BLEU-1, right words, in place of ROUGE-L"),
+    Column("LS BLEU-4", "live_score_bleu_4", "percent", "Live Score with BLEU-4, right runs of four words"),
+    Column("recall @.5", "recall_0.5", "percent", "events that some caption's times overlap with tIoU above 0.5"),
+    Column("prec. @.5", "precision_0.5", "percent", "captions whose times overlap some event with tIoU above 0.5"),
+    Column("split rec. @.5", "split_recall_0.5", "percent", "the same recall, of events cut at the segments' borders"),
+    Column("split prec. @.5", "split_precision_0.5", "percent", "the same precision, on events cut at those borders"),
+    Column("exact caption", "exact_match", "percent", "segments with events whose best caption is a reference's words"),
+    Column("silence kept", "silent_kept", "percent", "segments without events that got no caption"),
+    Column("count right", "count_accuracy", "percent", "segments with as many captions as events"),
+    Column("counter right", "counter_accuracy", "percent", "segments whose number of events the model's counter knew"),
+    Column("false per silent min", "false_captions_per_silent_minute", "number", "captions in a minute without events"),
+    Column(
+        "delay (s)", "delay_mean_s", "number", "from an event's start to the first caption while it lasts, any words"
+    ),
+    Column("never capt.", "delay_missed_share", "percent", "events without any caption while they lasted"),
 )
+LEGEND = {
+    "Δt": "length of a segment in frames at 30 per second; video: the whole video is one segment",
+    "captions by": "the model, or a baseline that knows less: what the model has to beat",
+    **{column.header: column.meaning for column in COLUMNS},
+}
 WIDTH = 150
 Rows = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
@@ -38,7 +56,7 @@ def _cell(value: float | None, kind: str) -> str:
 
 def _lines(rows: Rows) -> list[list[str]]:
     return [
-        [frames, NAMES.get(name, name), *(_cell(metrics.get(key), kind) for _, key, kind in COLUMNS)]
+        [frames, NAMES.get(name, name), *(_cell(metrics.get(c.metric), c.kind) for c in COLUMNS)]
         for frames, methods in rows.items()
         for name, metrics in methods.items()
     ]
@@ -54,8 +72,8 @@ def rich_table(title: str, rows: Rows) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold", padding=(0, 1, 0, 0), box=None)
     table.add_column("Δt", justify="right", no_wrap=True)
     table.add_column("captions by", no_wrap=True)
-    for header, _, _ in COLUMNS:
-        table.add_column(header, justify="right", vertical="bottom")
+    for column in COLUMNS:
+        table.add_column(column.header, justify="right", vertical="bottom")
     for line in _lines(rows):
         table.add_row(*line, style="bold" if line[1] == NAMES["model"] else None)
     return table
@@ -67,8 +85,8 @@ def tall_table(title: str, frames: str, methods: Mapping[str, Mapping[str, float
     table.add_column("metric", no_wrap=True)
     for name in methods:
         table.add_column(NAMES.get(name, name), justify="right")
-    for header, key, kind in COLUMNS:
-        table.add_row(header, *(_cell(metrics.get(key), kind) for metrics in methods.values()))
+    for column in COLUMNS:
+        table.add_row(column.header, *(_cell(m.get(column.metric), column.kind) for m in methods.values()))
     return table
 
 
@@ -82,28 +100,27 @@ def show(title: str, rows: Rows) -> None:
         print(as_text(title, rows), end="")
 
 
-def as_text(title: str, rows: Rows) -> str:
-    """The table as plain text."""
+def as_text(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
+    """The table as plain text, and the notes below it."""
     buffer = io.StringIO()
     Console(file=buffer, width=WIDTH, color_system=None, legacy_windows=False).print(rich_table(title, rows))
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+    return "\n".join([*(line.rstrip() for line in buffer.getvalue().splitlines()), *notes]) + "\n"
 
 
-def as_markdown(title: str, rows: Rows) -> str:
-    """The table as Markdown."""
-    header = ["Δt", "captions by", *(name for name, _, _ in COLUMNS)]
+def as_markdown(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
+    """The table as Markdown, and the notes below it."""
+    header = list(LEGEND)
     rule = ["---:", ":---", *("---:" for _ in COLUMNS)]
-    return (
-        "\n".join([f"**{title}**", "", *("| " + " | ".join(line) + " |" for line in (header, rule, *_lines(rows)))])
-        + "\n"
-    )
+    lines = ["| " + " | ".join(line) + " |" for line in (header, rule, *_lines(rows))]
+    below = ["", *(f"- {note}" for note in notes)] if notes else []
+    return "\n".join([f"**{title}**", "", *lines, *below]) + "\n"
 
 
 def for_report(title: str, rows: Rows) -> report.Table:
-    """The table for the HTML report; the model's rows stand out."""
+    """The table for the HTML report; the model's rows stand out, every head is explained below."""
     lines = _lines(rows)
     emphasised = frozenset(number for number, line in enumerate(lines) if line[1] == NAMES["model"])
-    return report.Table(title, ["Δt", "captions by", *(name for name, _, _ in COLUMNS)], lines, emphasised)
+    return report.Table(title, list(LEGEND), lines, emphasised, legend=LEGEND)
 
 
 def all_metrics(rows: Rows) -> list[report.Table]:

@@ -10,6 +10,8 @@ from lvc_jax.metrics.signature import signature
 from lvc_jax.metrics.slots import Predictions, References, Slot
 
 _TOLERANCE = 1e-6
+Counts = Mapping[str, Sequence[int]]
+"""{video: a counter's number of events in each slot}."""
 
 
 def _plain(sentence: str) -> str:
@@ -17,11 +19,8 @@ def _plain(sentence: str) -> str:
     return sentence.lower().strip().rstrip(".").rstrip()
 
 
-def _count_right(slot: Slot) -> bool:
-    # A prediction may carry the counter's own figure; otherwise captions are counted.
-    said = slot.captions[0].get("count") if slot.captions else 0
-    said = len(slot.captions) if said is None else said
-    return any(said == len(events) for events in slot.events)
+def _count_right(slot: Slot, number: int) -> bool:
+    return any(number == len(events) for events in slot.events)
 
 
 def _delays(events: Sequence[clock.ReferenceEvent], spoken: Sequence[tuple[float, float]]) -> tuple[list[float], int]:
@@ -40,7 +39,9 @@ def _share(values: Sequence[bool]) -> float | None:
     return float(np.mean(values)) if len(values) else None
 
 
-def score(references: References, predictions: Predictions, delta_t: float | None) -> dict[str, float | None]:
+def score(
+    references: References, predictions: Predictions, delta_t: float | None, *, counts: Counts | None = None
+) -> dict[str, float | None]:
     """Counts over all slots of all videos (not means of videos).
 
     A slot is silent where no reference set has an event. The keys:
@@ -49,30 +50,32 @@ def score(references: References, predictions: Predictions, delta_t: float | Non
       slot, lower-cased and without outer blanks and the final period; exact_match_all: the same asked of every caption
       of the slot (at least one).
     - silent_kept: share of silent slots without a caption.
-    - count_accuracy: share of slots with as many captions (or with the prediction's own `count`) as one of the
-      reference sets has events there.
+    - count_accuracy: share of slots with as many captions as one of the reference sets has events there.
+    - counter_accuracy, only with `counts`: share of slots in which the counter's figure is the number of events of one
+      of the reference sets, whether or not it became as many captions.
     - false_captions_per_silent_minute: captions in silent slots over the silent slots' total time.
     - delay_mean_s: mean over events (first reference set) of the seconds from the event's start to the end of the first
       slot that overlaps it and has a caption, the moment that caption appears; delay_missed_share: events without one.
       Neither asks whether the caption is right.
 
-    A whole video is no live slot, so it gets `count_accuracy` only.
+    A whole video is no live slot, so it gets `count_accuracy` and `counter_accuracy` only.
 
     Args:
         references: {video: {"duration": seconds, "references": [[(start, end, sentence), ...], ...]}}.
-        predictions: {video: [{"timestamp", "sentence", optionally "segment", "score", "count"}]}.
+        predictions: {video: [{"timestamp", "sentence", optionally "segment", "score"}]}.
         delta_t: seconds of a slot; None makes the whole video one slot.
+        counts: a counter's own figure for every slot of every video of the references.
 
     Returns:
         {name: number}, None where there is nothing to count (for example no silent slot).
     """
-    exact, exact_all, kept, counted = [], [], [], []
+    exact, exact_all, kept, counted, counter = [], [], [], [], []
     delays: list[float] = []
     false_captions, silent_s, missed = 0, 0.0, 0
     for video, reference in references.items():
         slots = clock.build(reference, predictions.get(video, ()), delta_t)
         for slot in slots:
-            counted.append(_count_right(slot))
+            counted.append(_count_right(slot, len(slot.captions)))
             if slot.silent:
                 kept.append(not slot.captions)
                 false_captions += len(slot.captions)
@@ -81,17 +84,22 @@ def score(references: References, predictions: Predictions, delta_t: float | Non
                 right = _right_captions(slot)
                 exact.append(bool(right) and right[0])
                 exact_all.append(bool(right) and all(right))
+        if counts is not None:
+            counter += [_count_right(slot, number) for slot, number in zip(slots, counts[video], strict=True)]
         spoken = [(slot.start, slot.end) for slot in slots if slot.captions]
         late, never = _delays(reference["references"][0], spoken)
         delays += late
         missed += never
+    right_counts = {"count_accuracy": _share(counted)}
+    if counts is not None:
+        right_counts["counter_accuracy"] = _share(counter)
     if delta_t is None:
-        return {"count_accuracy": _share(counted)}
+        return right_counts
     return {
         "exact_match": _share(exact),
         "exact_match_all": _share(exact_all),
         "silent_kept": _share(kept),
-        "count_accuracy": _share(counted),
+        **right_counts,
         "false_captions_per_silent_minute": 60 * false_captions / silent_s if silent_s else None,
         "delay_mean_s": float(np.mean(delays)) if delays else None,
         "delay_missed_share": missed / (missed + len(delays)) if missed + len(delays) else None,
@@ -113,4 +121,4 @@ def _rank(item: Mapping[str, Any]) -> float:
 def online_signature(segment_frames: int | str) -> str:
     """The signature line of these counts."""
     clock_name = segment_frames if segment_frames == "video" else f"dt{segment_frames}"
-    return signature("online", clock=clock_name, exact="lower+strip", delay="slot-end", refs="both")
+    return signature("online", clock=clock_name, exact="lower+strip", count="captions", delay="slot-end", refs="both")

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from importlib import metadata
+from types import MappingProxyType
 from typing import NamedTuple
 
 from lvc_jax.files import atomic_write
@@ -22,16 +23,19 @@ tr.model td { font-weight: 600; background: #eff6ff; }
 img { max-width: 100%; }
 code, pre { font-size: .8rem; background: #f3f4f6; border-radius: .3rem; padding: .1rem .3rem; }
 pre { padding: .6rem; overflow-x: auto; } dt { font-weight: 600; } dd { margin: 0 0 .4rem 0; }
+.legend { font-size: .8rem; line-height: 1.35; } .legend dt, .legend dd { display: inline; margin: 0; }
+.legend dt::after { content: ": "; }
 """
 
 
 class Table(NamedTuple):
-    """A table of text cells; `emphasised` are the numbers of the rows that stand out."""
+    """A table of text cells; `emphasised` are the numbers of the rows that stand out, `legend` explains the heads."""
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     emphasised: frozenset[int] = frozenset()
+    legend: Mapping[str, str] = MappingProxyType({})
 
 
 class Picture(NamedTuple):
@@ -57,7 +61,15 @@ def _table(table: Table) -> str:
         + "</tr>"
         for number, row in enumerate(table.rows)
     )
-    return f"<h2>{html.escape(table.title)}</h2><table><tr>{head}</tr>{body}</table>"
+    return f"<h2>{html.escape(table.title)}</h2><table><tr>{head}</tr>{body}</table>{_legend(table.legend)}"
+
+
+def _legend(legend: Mapping[str, str]) -> str:
+    """One line a head."""
+    lines = "".join(
+        f"<div><dt>{html.escape(head)}</dt><dd>{html.escape(meaning)}</dd></div>" for head, meaning in legend.items()
+    )
+    return f'<dl class="legend">{lines}</dl>' if lines else ""
 
 
 def _picture(picture: Picture) -> str:

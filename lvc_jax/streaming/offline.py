@@ -46,6 +46,7 @@ def predict(
     whole_video: bool = False,
     decode: Decode | None = None,
     progress: Callable[[int], None] | None = None,
+    counts: dict[str, list[int]] | None = None,
 ) -> dict[str, list[Item]]:
     """Captions recorded videos exactly as their live streams would be captioned.
 
@@ -60,6 +61,8 @@ def predict(
         whole_video: each video is a single segment that lasts as long as the video does.
         decode: token ids to a sentence; without it items carry "tokens".
         progress: called after every lock-step with the number of segments captioned by it.
+        counts: filled with the number of events that each segment of each video has according to the counter, silent
+            segments included.
 
     Returns:
         The items of each video in order of time, in the order in which the videos came.
@@ -78,6 +81,8 @@ def predict(
             if clip.id in results:
                 raise InputError(f"video {clip.id}: comes twice")
             results[clip.id] = []
+            if counts is not None:
+                counts[clip.id] = []
         by_length = sorted(chunk, key=lambda clip: len(clip.segments))
         for start in range(0, len(by_length), batch):
             group = by_length[start : start + batch]
@@ -87,6 +92,8 @@ def predict(
                     clip = group[lane]
                     own = {name: value[lane] for name, value in captions.items()}
                     results[clip.id] += caption_items(own, k, _span(config, clip, k, whole_video), decode)
+                    if counts is not None:
+                        counts[clip.id].append(int(own["count"]))
                 if progress:
                     progress(len(running))
     return results

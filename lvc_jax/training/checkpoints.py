@@ -67,9 +67,15 @@ class About:
 
 @dataclasses.dataclass(frozen=True)
 class Loaded(About):
-    """A checkpoint ready to caption: `About`, and the parameters on one device."""
+    """A checkpoint ready to caption: `About`, the parameters on one device, and which one it is.
+
+    Attributes:
+        params: parameters.
+        which: "best" by the validation metric, "latest", or "step" where one was asked for by its number.
+    """
 
     params: Any = None
+    which: str = "latest"
 
 
 class Checkpoints:
@@ -159,7 +165,8 @@ def load_for_inference(folder: str | os.PathLike, which: str | int = BEST) -> Lo
     about = read_about(root, BEST if which == BEST else "latest", step)
     target = jax.tree.map(_abstract, _abstract_params(about.model_config))
     params = _restore(place, step, {"params": target})["params"]
-    return Loaded(**{f.name: getattr(about, f.name) for f in dataclasses.fields(About)}, params=params)
+    which = which if which in (BEST, "latest") else "step"
+    return Loaded(**{f.name: getattr(about, f.name) for f in dataclasses.fields(About)}, params=params, which=which)
 
 
 def save_for_inference(loaded: Loaded, folder: str | os.PathLike) -> None:

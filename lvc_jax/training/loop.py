@@ -19,6 +19,7 @@ from lvc_jax.training import guard
 from lvc_jax.training.checkpoints import About, Checkpoints
 from lvc_jax.training.loss_weights import LossWeights
 from lvc_jax.training.metric_log import MetricLog
+from lvc_jax.training.multihost import local_copy, of_first_process
 from lvc_jax.training.optimizer import make_optimizer
 from lvc_jax.training.preemption import Preemption
 from lvc_jax.training.progress import TrainingProgress
@@ -86,11 +87,10 @@ def train(config: ConfigDict, parts: Parts, workdir: Path, *, mesh: Mesh | None 
     for name in ("num_train_steps", "checkpoint_every", "log_every"):
         if config[name] < 1:
             raise InputError(f"{name}={config[name]}: must be at least 1")
-    first = jax.process_index() == 0
+    first, alone = jax.process_index() == 0, jax.process_count() == 1
     tx, learning_rate = make_optimizer(config.optimizer, config.accumulation_steps)
     weights = LossWeights.from_dict(config.loss.to_dict())
-    if first:
-        claim_workdir(workdir, config)
+    claim_workdir(workdir, config, write=first)
 
     def initial(key: jax.Array) -> TrainState:
         return create(parts.init_params(key), tx)
@@ -112,7 +112,10 @@ def train(config: ConfigDict, parts: Parts, workdir: Path, *, mesh: Mesh | None 
         start = int(state.step)
         step_fn = make_train_step(parts.model, tx, weights, mesh, seed=config.seed)
         log = MetricLog(workdir, start) if first else None
-        with Preemption() as preemption, TrainingProgress(config.num_train_steps, start, quiet=not first) as progress:
+        with (
+            Preemption(listens=alone) as preemption,
+            TrainingProgress(config.num_train_steps, start, quiet=not first) as progress,
+        ):
             if start:
                 progress.say(f"continuing at step {start} of {workdir}")
             runner = _Runner(config, parts, checkpoints, log, progress, preemption, learning_rate, known)
@@ -205,7 +208,10 @@ class _Runner:
 
     def _evaluate(self, state: TrainState, step: int) -> dict[str, float]:
         assert self.parts.evaluate is not None
-        self.metrics = dict(self.parts.evaluate(state.params, step))
+        if jax.process_count() == 1:
+            self.metrics = dict(self.parts.evaluate(state.params, step))
+        else:
+            self.metrics = of_first_process(self.parts.evaluate(local_copy(state.params), step))
         score = self.metrics.get(SELECT_BY)
         if score is not None and (self.best is None or score > self.best):
             self.best = score

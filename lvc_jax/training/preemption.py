@@ -7,10 +7,16 @@ from typing import Any
 
 
 class Preemption:
-    """Context manager; `requested` turns true once SIGTERM arrived. The old handler comes back at the end."""
+    """Context manager; `requested` turns true once SIGTERM arrived. The old handler comes back at the end.
 
-    def __init__(self) -> None:
+    Args:
+        listens: false leaves the signal alone: among several processes jax itself listens, see
+            `Checkpoints.reached_preemption`.
+    """
+
+    def __init__(self, *, listens: bool = True) -> None:
         self.requested = False
+        self._listens = listens
         self._previous: Any = None
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
@@ -18,7 +24,7 @@ class Preemption:
 
     def __enter__(self) -> "Preemption":
         # Python allows handlers in the main thread only; elsewhere SIGTERM keeps its usual meaning.
-        if threading.current_thread() is threading.main_thread():
+        if self._listens and threading.current_thread() is threading.main_thread():
             self._previous = signal.signal(signal.SIGTERM, self._handle)
         return self
 

@@ -118,8 +118,13 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
-def claim_workdir(workdir: Path, config: ConfigDict) -> None:
+def claim_workdir(workdir: Path, config: ConfigDict, *, write: bool = True) -> None:
     """Saves the config in the workdir, or checks that what is there may be continued with it.
+
+    Args:
+        workdir: the run's folder.
+        config: of the run.
+        write: false checks only (processes other than the first).
 
     Raises:
         InputError: if the workdir holds a run whose model, data or data order differ, naming the first such key.
@@ -132,6 +137,8 @@ def claim_workdir(workdir: Path, config: ConfigDict) -> None:
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: cannot be read: {error}; remove it or give another --workdir") from None
         check_same_run(_completed(saved), now, str(workdir))
+    if not write:
+        return
     with atomic_write(path) as file:
         file.write(json.dumps(now, indent=1) + "\n")
 

@@ -1,6 +1,12 @@
 """Decoding: times from timestamps, and one clear line for what is no video."""
 
+import contextlib
 import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import av
@@ -119,11 +125,76 @@ def test_damaged_packets_raise_or_are_passed_over(tmp_path: Path) -> None:
 def test_live_sources_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be opened"):
         video.open_source("97")
-    with pytest.raises(InputError, match="cannot be opened"):
+    with pytest.raises(InputError, match=r"cannot be opened.*check the address"):
         video.open_source("rtsp://127.0.0.1:9/none")
     assert video.is_live(0)
     assert video.is_live("rtsp://host/stream")
     assert not video.is_live("clip.mp4")
+
+
+@contextlib.contextmanager
+def _sender(content: bytes, ending: str, head: bytes = b"") -> Iterator[int]:
+    """The port of a server that sends `head` and half of `content`, then ends the connection in its way."""
+    done = threading.Event()
+
+    def serve() -> None:
+        with server.accept()[0] as connection:
+            if head:
+                connection.recv(65536)
+            connection.sendall(head + content[: len(content) // 2])
+            if ending == "stall":
+                done.wait(30)
+            elif ending == "reset":
+                time.sleep(0.3)  # what was sent must be read before it is thrown away with the connection
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            done.set()
+            thread.join(30)
+
+
+def _until_it_fails(address: str) -> tuple[int, str]:
+    taken = 0
+    with pytest.raises(InputError) as caught:
+        for _ in video.frames(address):
+            taken += 1
+    return taken, str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "ending", "reason"),
+    [("tcp", "reset", "reset by peer"), ("tcp", "stall", "nothing came for 0.5 s"), ("http", "close", "Input/output")],
+)
+def test_a_connection_that_fails_midway_is_no_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str, ending: str, reason: str
+) -> None:
+    monkeypatch.setattr(video, "_NETWORK_TIMEOUT_S", 0.5)
+    content = write(tmp_path / "a.ts", range(0, 4000, 40), codec="mpeg2video", rate=25).read_bytes()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: video/mp2t\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+    with _sender(content, ending, head if protocol == "http" else b"") as port:
+        address = f"{protocol}://127.0.0.1:{port}"
+        taken, message = _until_it_fails(address)
+    assert 0 < taken < 100
+    assert message.startswith(f"{address}: the connection failed (")
+    assert reason in message
+    assert message.endswith("check the network and the sender, then start again")
+
+
+def test_a_sender_that_closes_ends_the_stream(tmp_path: Path) -> None:
+    content = write(tmp_path / "a.ts", range(0, 4000, 40), codec="mpeg2video", rate=25).read_bytes()
+    with _sender(content, "close") as port:
+        assert 0 < len(list(video.frames(f"tcp://127.0.0.1:{port}"))) < 100
+
+
+def test_a_camera_that_stops_is_no_damaged_file() -> None:
+    error = OSError(19, "No such device")
+    assert video._failed_midway("0", error).startswith("camera 0: stopped delivering (No such device); check")
+    assert video._failed_midway("a.mp4", error).startswith("a.mp4: damaged video data (No such device); repair")
 
 
 @pytest.mark.parametrize("name", ["charades_013SD.mp4", "mmaction2_test.avi", "v_GGSY1Qvo990.mp4"])

@@ -22,12 +22,13 @@ def write(
     size: tuple[int, int] = (48, 32),
     codec: str = "mpeg4",
     container: str | None = None,
+    rate: int = 1000,
 ) -> Path:
-    """A video with one frame at each time; grey level 40 + 5 * (index % 40)."""
+    """A video with one frame at each time; grey level 40 + 5 * (index % 40). Times are rounded to 1 / `rate` s."""
     with av.open(str(path), "w", format=container) as file:
-        stream = file.add_stream(codec, rate=1000)
+        stream = file.add_stream(codec, rate=rate)
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
-        stream.time_base = stream.codec_context.time_base = Fraction(1, 1000)
+        stream.time_base = stream.codec_context.time_base = Fraction(1, rate)
         for index, time in enumerate(times_ms):
             frame = av.VideoFrame.from_ndarray(picture(40 + 5 * (index % 40), size), format="rgb24")
             frame.pts, frame.time_base = time, Fraction(1, 1000)

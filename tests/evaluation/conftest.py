@@ -73,10 +73,19 @@ def model() -> SimpleNamespace:
     )
     settings = {"segment_frames": 60, "memory": 2, "consolidation": "slot", "min_events": 1}
     return SimpleNamespace(
-        config=ConfigDict({"streaming": settings, "train_split": "train", "dataset": "memory", "data_dir": "nowhere"}),
+        config=ConfigDict(
+            {
+                "streaming": settings,
+                "train_split": "train",
+                "dataset": "memory",
+                "data_dir": "nowhere",
+                "segment_frames": (24, 60),
+            }
+        ),
         model_config=config,
         params=init_params(config, jax.random.key(0)),
         vocabulary=vocabulary,
         feature_info=INFO,
         step=3,
+        which="best",
     )

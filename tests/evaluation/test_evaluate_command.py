@@ -39,6 +39,33 @@ def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "memory, split val, 2 videos; captions: synthetic; features: numbers" in printed
     assert "Most frequent caption of the training split: 'a man runs'." in printed
     assert "livescore|mode:paper|clock:dt60|" in printed
+    note = "Checkpoint: x, step 3 (best by validation)."
+    for place in (printed, *((tmp_path / name).read_text() for name in ("report.html", "table.txt", "table.md"))):
+        assert note in place
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_the_latest_in_place_of_the_best_is_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model
+) -> None:
+    monkeypatch.setattr(model, "which", "latest")
+    with given(evaluate, checkpoint="x", output=str(tmp_path), segment_frames="60", baselines=["none"]):
+        evaluate.main()
+    assert "step 3 (the latest, as no validation chose a best one)." in capsys.readouterr().out
+    assert json.loads((tmp_path / "predictions_60.json").read_text())["header"]["which"] == "latest"
+
+
+@pytest.mark.usefixtures("at_hand")
+def test_a_segment_length_that_was_not_trained_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with given(evaluate, checkpoint="x", output=str(tmp_path), segment_frames="60,45", baselines=["none"]):
+        evaluate.main()
+    printed = capsys.readouterr()
+    note = "Δt = 45 is outside what the checkpoint was trained on (Δt = 24, 60 frames): expect worse captions."
+    assert printed.err.count("warning: ") == 1
+    assert f"warning: {note}\n" in printed.err
+    for place in (printed.out, *((tmp_path / name).read_text() for name in ("report.html", "table.txt", "table.md"))):
+        assert place.count("outside what the checkpoint") == 1
+        assert note in place
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A whole evaluation of a small untrained model: selection, captions, baselines, files."""
 
 import dataclasses
+import html
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from rich.progress import Progress
 
 from lvc_jax.errors import InputError
-from lvc_jax.evaluation import predict, render
+from lvc_jax.evaluation import predict, render, table
 from lvc_jax.evaluation.run import Results, Run, evaluate
 from lvc_jax.evaluation.selection import Selection
 from lvc_jax.outputs import predictions
@@ -45,6 +46,20 @@ def test_every_row_is_there(results: Results) -> None:
     assert results.scores[60]["model"].videos
 
 
+def test_the_counter_is_scored_where_there_is_one(run: Run, results: Results) -> None:
+    for frames, scores in results.scores.items():
+        with_counter = [name for name, result in scores.items() if "counter_accuracy" in result.metrics]
+        assert with_counter == ["model", "shuffled_features"]
+        counts: dict[str, list[int]] = {}
+        config = predict.stream_config(run.model, run.selection, frames)
+        predict.caption(run.model, run.selection, frames, config, counts=counts)
+        slots = run.selection.count_segments(frames)[0]
+        assert sum(len(own) for own in counts.values()) == slots
+        for video, own in counts.items():
+            for item in results.predictions[frames][video]:
+                assert item["count"] == own[item["segment"]]
+
+
 def test_the_model_captions_within_its_segments(results: Results) -> None:
     items = results.predictions[60]
     assert set(items) == {"a", "b", "c"}
@@ -60,16 +75,18 @@ def test_headers_and_notes(results: Results) -> None:
     # 0.8 s segments of rows that come once a second: those without a new row are told of.
     assert any(note.startswith("Δt = 24: ") and "no new feature row" in note for note in results.notes)
     assert not any(note.startswith("Δt = 60") for note in results.notes)
+    # The checkpoint's config names 24 and 60.
+    assert [note.split(" is outside")[0] for note in results.notes if "trained on" in note] == ["Δt = video"]
 
 
 def test_settings_that_whole_videos_do_not_take_are_told_of(run: Run, results: Results) -> None:
-    assert not any(note.startswith("Δt = video") for note in results.notes)
+    assert not any(note.startswith("Δt = video: ") for note in results.notes)
     given = {"consolidation": "slot", "memory": 3}
     own = dataclasses.replace(run, segment_frames=(60, "video"), overrides=given, baselines=())
     with Progress(disable=True) as bar:
         again = evaluate(own, bar)
     assert again.headers[60]["memory"] == 3
-    (note,) = (note for note in again.notes if note.startswith("Δt = video"))
+    (note,) = (note for note in again.notes if note.startswith("Δt = video: "))
     assert "consolidation = slot, memory = 3 does not apply" in note
     assert note.endswith("used instead: consolidation = rerank, memory = 1.")
 
@@ -134,7 +151,12 @@ def test_files(run: Run, results: Results, tmp_path: Path) -> None:
     assert items == results.predictions[60]
     page = (tmp_path / "report.html").read_text()
     assert "Title &lt;1&gt;" in page
+    for head, meaning in table.LEGEND.items():
+        assert page.count(f"<dt>{html.escape(head)}</dt><dd>{html.escape(meaning)}</dd>") == 1
     assert "http" not in page.replace("http-equiv", "")
+    for note in results.notes:
+        assert f"\n{note}\n" in (tmp_path / "table.txt").read_text()
+        assert f"\n- {note}\n" in (tmp_path / "table.md").read_text()
     lines = (tmp_path / "table.txt").read_text().splitlines()
     assert sum(line.lstrip().startswith(("24 ", "60 ", "video ")) for line in lines) == 12
     assert (tmp_path / "table.md").read_text().count("\n| ") == 14

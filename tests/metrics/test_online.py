@@ -52,9 +52,20 @@ def test_all_counts_by_hand() -> None:
     assert result["delay_missed_share"] == 0
 
 
-def test_the_counters_own_figure_wins() -> None:
-    result = online.score({"v": VIDEO}, {"v": [item(1, "a dog barks", count=2)]}, 2.5)
+def test_captions_are_counted_and_a_counter_apart_from_them() -> None:
+    captions = [item(1, "a dog barks", count=2)]
+    # Captions 0, 1, 0, 0, 0 of events 1, 2 (or 1), 0, 0, 0; what an item carries as `count` changes nothing.
+    result = online.score({"v": VIDEO}, {"v": captions}, 2.5)
     assert result["count_accuracy"] == pytest.approx(4 / 5)
+    assert "counter_accuracy" not in result
+    counted = online.score({"v": VIDEO}, {"v": captions}, 2.5, counts={"v": [1, 3, 1, 0, 2]})
+    assert counted == {**result, "counter_accuracy": pytest.approx(2 / 5)}
+    assert online.score({"v": VIDEO}, {"v": [item(0, "a", count=2)]}, 2.5)["count_accuracy"] == pytest.approx(4 / 5)
+
+
+def test_a_counter_answers_for_every_slot() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        online.score({"v": VIDEO}, {}, 2.5, counts={"v": [1, 3]})
 
 
 def test_never_captioned_events() -> None:
@@ -78,3 +89,5 @@ def test_nothing_to_count_is_none() -> None:
 def test_whole_videos_are_counted_only() -> None:
     result = online.score({"v": VIDEO}, {"v": [item(0, "a man runs"), item(0, "a dog barks")]}, None)
     assert result == {"count_accuracy": 1}
+    counted = online.score({"v": VIDEO}, {}, None, counts={"v": [2]})
+    assert counted == {"count_accuracy": 0, "counter_accuracy": 1}

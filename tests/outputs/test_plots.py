@@ -74,6 +74,25 @@ def test_score_over_time() -> None:
     assert plots.png(figure).startswith(b"\x89PNG")
 
 
+def test_curves_that_coincide_are_all_seen() -> None:
+    time = np.arange(1.0, 30.0)
+    same = np.full(29, 0.4)
+
+    def colours(*names: str) -> set[tuple[int, ...]]:
+        picture = matplotlib.image.imread(
+            io.BytesIO(plots.png(plots.score_over_time(time, dict.fromkeys(names, same), "")))
+        )
+        line = picture[: picture.shape[0] * 3 // 4]  # without the legend
+        return {tuple(colour) for colour in (255 * line[..., :3]).round().astype(int).reshape(-1, 3)}
+
+    seen = colours(*plots.CURVES)
+    for name, curve in plots.CURVES.items():
+        own = tuple(int(curve.colour[i : i + 2], 16) for i in (1, 3, 5))
+        assert own in seen, name
+        others = [other for other in plots.CURVES if other != name]
+        assert own not in colours(*others), name
+
+
 def test_score_without_any_video_is_drawn() -> None:
     nothing = np.zeros(0)
     figure = plots.score_over_time(nothing, dict.fromkeys(plots.CURVES, nothing), "T", videos=nothing)

@@ -36,7 +36,9 @@ def test_report(tmp_path: Path) -> None:
         path,
         title="A & <b>",
         kind="synthetic",
-        tables=[report.Table("T", ["x", "y"], [["1", "<script>"], ["3", "4"]], frozenset([1]))],
+        tables=[
+            report.Table("T", ["x", "y"], [["1", "<script>"], ["3", "4"]], frozenset([1]), {"x": "what x & y are"})
+        ],
         pictures=[report.Picture("P", b"\x89PNG")],
         notes=["Δt is small"],
         provenance={"command": "python -m x --a='b c'", "versions": "1"},
@@ -46,7 +48,14 @@ def test_report(tmp_path: Path) -> None:
     assert page.open == []
     assert page.rows == ["", "", "model"]
     assert page.sources == ["data:image/png;base64,iVBORw=="]
-    for text in ("A & <b>", "captions: synthetic", "<script>", "Δt is small", "python -m x --a='b c'"):
+    for text in (
+        "A & <b>",
+        "captions: synthetic",
+        "<script>",
+        "Δt is small",
+        "python -m x --a='b c'",
+        "what x & y are",
+    ):
         assert text in page.text
 
 

@@ -63,7 +63,9 @@ def test_a_checkpoint_alone_is_enough_to_caption(workdir, state):
 
 @pytest.mark.parametrize(("which", "step"), [("best", 1), ("latest", 2), (1, 1), ("2", 2)])
 def test_which_checkpoint(workdir, which, step):
-    assert load_for_inference(workdir, which).step == step
+    loaded = load_for_inference(workdir, which)
+    assert loaded.step == step
+    assert loaded.which == (which if which in ("best", "latest") else "step")
 
 
 @pytest.mark.parametrize("which", [7, "newest"])
