@@ -13,7 +13,8 @@ from matplotlib.patches import Patch
 
 _INK, _FAINT, _GREY = "#1f2937", "#e5e7eb", "#6b7280"
 _FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}
-_STYLES = (("#2563eb", "-"), ("#db2777", "-"), ("#059669", "-"), (_GREY, "--"), (_GREY, ":"), (_GREY, "-."))
+# The first detector is solid and on top; where others coincide with it, their dashes still show.
+_STYLES = (("#2563eb", "-"), ("#db2777", "--"), ("#059669", "-."), (_GREY, ":"), ("#d97706", "--"), (_GREY, "-."))
 _TRACK = 0.34
 
 Curve = Mapping[str, Sequence[float]]
@@ -72,7 +73,16 @@ def _lines(axes: Axes, slot: float, lines: Mapping[str, Sequence[float]], styles
         percent: Float[np.ndarray, " n"] = 100 * np.asarray(values, np.float64)
         time = slot * (np.arange(len(percent)) + 1.0)
         marker = "o" if len(time) < 3 else ""
-        axes.plot(time, percent, color=colour, linestyle=style, linewidth=1.8 - 0.2 * number, label=name, marker=marker)
+        axes.plot(
+            time,
+            percent,
+            color=colour,
+            linestyle=style,
+            linewidth=1.6 if style == "-" else 2.2,
+            label=name,
+            marker=marker,
+            zorder=3 - 0.01 * number,
+        )
     axes.set_ylim(0, 102)
     axes.grid(axis="y", color=_FAINT, linewidth=0.8)
     for side in ("top", "right"):
@@ -82,13 +92,15 @@ def _lines(axes: Axes, slot: float, lines: Mapping[str, Sequence[float]], styles
 
 
 def _strips(axes: Axes, annotated: Sequence[Mapping[str, Any]], detected: Sequence[Mapping[str, Any]]) -> None:
+    annotated, detected = (
+        [item for item in segments if item["segment"][1] > item["segment"][0]] for segments in (annotated, detected)
+    )
     labels = list(dict.fromkeys(item["label"] for item in (*annotated, *detected)))
     colours = {label: matplotlib.colormaps["tab20"](i % 20) for i, label in enumerate(labels)}
     for height, segments in ((1.0, annotated), (0.5, detected)):
         for item in segments:
             start, end = item["segment"]
-            if end > start:
-                axes.barh(height, end - start, left=start, height=_TRACK, color=colours[item["label"]], linewidth=0)
+            axes.barh(height, end - start, left=start, height=_TRACK, color=colours[item["label"]], linewidth=0)
     axes.set_ylim(0.25, 1.25)
     axes.set_yticks([1.0, 0.5], ["annotated", "detected"])
     axes.set_xlabel("time (s)")
@@ -98,5 +110,11 @@ def _strips(axes: Axes, annotated: Sequence[Mapping[str, Any]], detected: Sequen
     if 0 < len(labels) <= 20:
         handles = [Patch(color=colours[label], label=label.replace("_", " ")) for label in labels]
         axes.legend(
-            handles=handles, ncols=3, frameon=False, fontsize=6, loc="upper left", bbox_to_anchor=(0, -0.6), borderpad=0
+            handles=handles,
+            ncols=3,
+            frameon=False,
+            fontsize=6,
+            loc="upper left",
+            bbox_to_anchor=(0, -0.75),
+            borderpad=0,
         )

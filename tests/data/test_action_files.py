@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lvc_jax.data import action_files, frame_files
 from lvc_jax.errors import InputError
+from lvc_jax.metrics import average_precision_score, instantaneous_accuracy
 
 SEGMENT = {"label": "A", "segment": [0.5, 2]}
 VIDEO = {"subset": "Test", "duration": 4, "annotations": [SEGMENT]}
@@ -32,6 +33,30 @@ def test_annotations_and_detections(tmp_path: Path) -> None:
         "a": [{"label": "A", "segment": [0.5, 2.0], "score": 0.3}, {"label": "A", "segment": [0.5, 2.0]}],
         "b": [],
     }
+
+
+def test_golden_data_set_from_files(shared: Path, tmp_path: Path) -> None:
+    content = json.loads((shared / "golden/instantaneous_accuracy/dataset_small.json").read_text())
+    truth, said = written(tmp_path / "gt.json", content["gt"]), written(tmp_path / "p.json", content["pred"])
+    for row in content["results"]:
+        if row["videos"]:
+            annotated = action_files.read_annotations(truth, row["subset"])
+            result = instantaneous_accuracy.score(annotated, action_files.read_detections(said))
+            assert result.scores == {"maIA": row["maIA"], "weighted_maIA": row["maIA_weighted"]}
+        else:
+            with pytest.raises(InputError, match="no video of subset 'validation'; subsets there: 'Test'"):
+                action_files.read_annotations(truth, row["subset"])
+
+
+def test_golden_frames_from_files(shared: Path, tmp_path: Path) -> None:
+    for case in json.loads((shared / "golden/average_precision/cases.json").read_text())["multi_class"]:
+        truth, said = (
+            frame_files.read(written(tmp_path / name, {"classes": case["class_names"], "frames": {"v": case[name]}}))
+            for name in ("ground_truth", "prediction")
+        )
+        ignore = [truth.classes[case["ignore_index"]]] if case["ignore_index"] >= 0 else []
+        result = average_precision_score.score(truth.videos, said.videos, truth.classes, "lstr", ignore=ignore)
+        assert result.scores["mAP"] == pytest.approx(case["out"]["mean_AP"], abs=1e-15)
 
 
 def test_thumos14_files(shared: Path) -> None:

@@ -108,6 +108,8 @@ def test_thumos14(shared: Path) -> None:
         mine = result.per_video[name]
         assert (mine["slots"], mine["aIA"], mine["weighted_aIA"]) == (own["n_slots"], own["aIA"], own["weighted_aIA"])
         assert (mine["IA"][-1], mine["weighted_IA"][-1]) == (own["IA_last"], own["weighted_IA_last"])
+    paper = ia.score(references, items, ia.reading("paper"), subset="Test")  # the figures of docs/metrics.md
+    assert [round(100 * value, 2) for value in paper.scores.values()] == [73.64, 60.30]
     example = result.per_video[golden["curve_example"]["video"]]
     assert example["IA"] == golden["curve_example"]["IA"]
     assert example["weighted_IA"] == golden["curve_example"]["weighted_IA"]

@@ -1,5 +1,7 @@
 """The streaming form equals the batch form, alone, in a batch of videos, under jit and over hosts."""
 
+import subprocess
+import sys
 from functools import reduce
 
 import jax
@@ -108,3 +110,11 @@ def test_nothing_is_zero() -> None:
         "slots": 0,
     }
     assert float(stream.means(stream.add(stream.start(), stream.init()))["maIA"]) == 0
+
+
+def test_importing_touches_no_device() -> None:
+    code = (
+        "import lvc_jax.metrics.instantaneous_accuracy_stream, lvc_jax.metrics.average_precision_score;"
+        "from jax._src import xla_bridge; assert not xla_bridge.backends_are_initialized()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
