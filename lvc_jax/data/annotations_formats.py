@@ -4,15 +4,12 @@ ActivityNet Captions is an object {video id: {"duration": s, "timestamps": [[s, 
 is published in the same layout. `clips` adds "file" and, for some videos, "timestamps_2" and "sentences_2".
 """
 
-import json
-import math
 import os
-from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from lvc_jax.data.annotations_repair import NEGATIVE_TOLERANCE_S
+from lvc_jax.data.json_fields import kind_of, list_of, number_of, read_json, required
 from lvc_jax.errors import InputError
 
 FORMATS = ("auto", "activitynet", "youcook2", "clips")
@@ -52,39 +49,12 @@ def read(path: str | os.PathLike, fmt: str) -> dict[str, RawVideo]:
     if fmt not in FORMATS:
         raise InputError(f"annotation format {fmt!r}: unknown; choose one of {', '.join(FORMATS)}")
     where = os.fspath(path)
-    content = _read_json(Path(path))
+    content = read_json(path, "annotation")
     if not isinstance(content, dict):
-        raise InputError(f"{where}: expected an object of videos, found {_kind(content)}")
+        raise InputError(f"{where}: expected an object of videos, found {kind_of(content)}")
     if not content:
         raise InputError(f"{where}: no videos; the file is an empty object")
     return {video_id: _record(where, video_id, record, fmt) for video_id, record in content.items()}
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such annotation file; check the path") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _unique(path, pairs))
-    except InputError:
-        raise
-    except RecursionError:
-        raise InputError(f"{path}: not valid annotations: nested too deeply") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not valid JSON: {error}") from None
-
-
-def _unique(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        double = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InputError(f"{path}: key {double!r} occurs twice; keep one (a video id or field must be unique)")
-    return result
 
 
 def _record(path: str, video_id: str, record: Any, fmt: str) -> RawVideo:
@@ -92,8 +62,8 @@ def _record(path: str, video_id: str, record: Any, fmt: str) -> RawVideo:
     if not video_id.strip():
         raise InputError(f"{where}: the video id is empty")
     if not isinstance(record, dict):
-        raise InputError(f"{where}: expected an object, found {_kind(record)}")
-    duration = _number(where, "duration", _required(where, record, "duration"))
+        raise InputError(f"{where}: expected an object, found {kind_of(record)}")
+    duration = number_of(where, "duration", required(where, record, "duration"))
     if duration <= 0:
         raise InputError(f"{where}: field 'duration': {duration} is not positive; give the length in seconds")
     references = [_events(where, record, "")]
@@ -107,8 +77,8 @@ def _record(path: str, video_id: str, record: Any, fmt: str) -> RawVideo:
 
 def _events(where: str, record: dict[str, Any], suffix: str) -> tuple[RawEvent, ...]:
     times_field, sentences_field = f"timestamps{suffix}", f"sentences{suffix}"
-    times = _list(where, times_field, _required(where, record, times_field))
-    sentences = _list(where, sentences_field, _required(where, record, sentences_field))
+    times = list_of(where, times_field, required(where, record, times_field))
+    sentences = list_of(where, sentences_field, required(where, record, sentences_field))
     if len(times) != len(sentences):
         raise InputError(
             f"{where}: fields {times_field!r} and {sentences_field!r}: {len(times)} timestamps but "
@@ -118,54 +88,23 @@ def _events(where: str, record: dict[str, Any], suffix: str) -> tuple[RawEvent, 
     for i, (span, sentence) in enumerate(zip(times, sentences)):
         field = f"{times_field}[{i}]"
         if not isinstance(span, list) or len(span) != 2:
-            raise InputError(f"{where}: field '{field}': expected [start, end] in seconds, found {_kind(span)}")
+            raise InputError(f"{where}: field '{field}': expected [start, end] in seconds, found {kind_of(span)}")
         start, end = (_time(where, f"{field}[{j}]", value) for j, value in enumerate(span))
         if not isinstance(sentence, str):
-            raise InputError(f"{where}: field '{sentences_field}[{i}]': expected text, found {_kind(sentence)}")
+            raise InputError(f"{where}: field '{sentences_field}[{i}]': expected text, found {kind_of(sentence)}")
         events.append(RawEvent(start, end, sentence, field))
     return tuple(events)
-
-
-def _required(where: str, record: dict[str, Any], field: str) -> Any:
-    if field not in record:
-        raise InputError(f"{where}: field {field!r} is missing")
-    return record[field]
-
-
-def _list(where: str, field: str, value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(f"{where}: field {field!r}: expected a list, found {_kind(value)}")
-    return value
 
 
 def _optional_text(where: str, record: dict[str, Any], field: str) -> str | None:
     value = record.get(field)
     if value is not None and not isinstance(value, str):
-        raise InputError(f"{where}: field {field!r}: expected text, found {_kind(value)}")
+        raise InputError(f"{where}: field {field!r}: expected text, found {kind_of(value)}")
     return value or None
 
 
-def _number(where: str, field: str, value: Any) -> float:
-    # bool is an int to Python but not to whoever reads the file.
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where}: field {field!r}: expected a number of seconds, found {_kind(value)}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise InputError(f"{where}: field {field!r}: {number} is not a finite number of seconds")
-    return number
-
-
 def _time(where: str, field: str, value: Any) -> float:
-    number = _number(where, field, value)
+    number = number_of(where, field, value)
     if number < -NEGATIVE_TOLERANCE_S:
         raise InputError(f"{where}: field {field!r}: negative time {number}; times count from the start of the video")
     return number
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
-    name = names.get(type(value), "a number")
-    return f"{name} of {len(value)}" if isinstance(value, list) else name

@@ -1,0 +1,226 @@
+"""Per-frame average precision of online action detection, plain and calibrated, by the rules of each known program.
+
+One class against the rest, over all frames: AP = Σ_k precision(k)·[frame k is positive] / positives, frames by
+descending score. Calibrated (De Geest et al. 2016): precision w·TP/(w·TP + FP) with w = negatives/positives.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float, Shaped
+
+from lvc_jax.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What the programs do differently.
+
+    Attributes:
+        ties: of frames with equal scores in AP: "grouped": one step of the curve, so that the order of frames does not
+            matter; "stable": one after the other in the order of the frames.
+        calibrated_ties: the same for calibrated AP; None: the program has no calibrated AP.
+        epsilon: added to w and to the denominator of calibrated precision.
+        empty: a class without a positive frame: "skip" leaves it out of the mean, "zero" counts 0, "nan" makes the
+            mean NaN.
+    """
+
+    ties: Literal["grouped", "stable"]
+    calibrated_ties: Literal["grouped", "stable"] | None
+    epsilon: float
+    empty: Literal["skip", "zero", "nan"]
+
+
+IMPLEMENTATIONS = {
+    # Ours: independent of the order of frames, never NaN.
+    "standard": Rules("grouped", "grouped", 0.0, "skip"),
+    "lstr": Rules("grouped", "stable", float(np.finfo(np.float64).eps), "skip"),
+    "trn": Rules("grouped", None, 0.0, "zero"),
+    "oadtr": Rules("stable", "stable", 0.0, "nan"),
+}
+
+
+def rules(implementation: str) -> Rules:
+    """The rules of a name in `IMPLEMENTATIONS`.
+
+    Raises:
+        InputError: another name.
+    """
+    if implementation not in IMPLEMENTATIONS:
+        raise InputError(
+            f"average_precision: implementation {implementation!r}: choose one of {', '.join(IMPLEMENTATIONS)}"
+        )
+    return IMPLEMENTATIONS[implementation]
+
+
+def _counts(
+    truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"], ties: str
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """At each step of the curve: true positives and false positives so far, and positives that the step adds."""
+    order = np.argsort(-scores, kind="stable")
+    positives = np.cumsum(truth[order], dtype=np.float64)
+    if ties == "stable":
+        ends = np.arange(len(scores))
+    else:
+        ranked = scores[order]
+        ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(scores) - 1)
+    found = positives[ends]
+    return found, ends + 1.0 - found, np.diff(found, prepend=0.0)
+
+
+def _column(truth: Shaped[np.ndarray, " n"], scores: Shaped[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
+    truth, scores = array(truth, "labels"), array(scores, "scores")
+    if truth.ndim != 1 or truth.shape != scores.shape or not len(truth):
+        raise InputError(
+            f"average_precision: labels {truth.shape} and scores {scores.shape}: expected one of each a frame"
+        )
+    return checked(truth, scores, "one class")
+
+
+def array(values: Any, where: str) -> np.ndarray:
+    """The values as an array.
+
+    Raises:
+        InputError: naming `where`, for nested lists of unequal length.
+    """
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InputError(f"average_precision: {where}: rows of unequal length") from None
+
+
+def checked(
+    truth: Shaped[np.ndarray, "..."], scores: Shaped[np.ndarray, "..."], where: str
+) -> tuple[Bool[np.ndarray, "..."], Float[np.ndarray, "..."]]:
+    """Labels as bool and scores as float64.
+
+    Raises:
+        InputError: naming `where`: a label other than 0 and 1, a score that is no number.
+    """
+    return _truth(truth, f"{where}: labels"), _scores(scores, f"{where}: scores")
+
+
+def _truth(values: np.ndarray, where: str) -> Bool[np.ndarray, "..."]:
+    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise InputError(f"average_precision: {where}: expected 0 or 1")
+    return values.astype(bool)
+
+
+def _scores(values: np.ndarray, where: str) -> Float[np.ndarray, "..."]:
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"average_precision: {where}: expected numbers")
+    values = values.astype(np.float64)
+    if np.isnan(values).any():
+        raise InputError(f"average_precision: {where}: NaN is no score")
+    return values
+
+
+def _no_positive(empty: str) -> float:
+    return float("nan") if empty == "nan" else 0.0
+
+
+def average_precision(
+    truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"], implementation: str = "standard"
+) -> float:
+    """AP of one class.
+
+    Args:
+        truth: frames of the class, 0 or 1.
+        scores: of the class; the greater the surer. Infinity is allowed, NaN is not.
+        implementation: a name in `IMPLEMENTATIONS`.
+
+    Returns:
+        A fraction. Without a positive frame 0, with "oadtr" NaN.
+
+    Raises:
+        InputError: shapes or values that are not as above, or no frame.
+    """
+    how = rules(implementation)
+    truth, scores = _column(truth, scores)
+    if not truth.any():
+        return _no_positive(how.empty)
+    found, wrong, added = _counts(truth, scores, how.ties)
+    return float(np.sum(found / (found + wrong) * added) / np.count_nonzero(truth))
+
+
+def calibrated_average_precision(
+    truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"], implementation: str = "standard"
+) -> float:
+    """Calibrated AP of one class; arguments as in `average_precision`.
+
+    Returns:
+        A fraction. Without a positive frame 0, with "lstr" and "oadtr" NaN; without a negative frame 1, with "oadtr"
+        NaN.
+
+    Raises:
+        InputError: as in `average_precision`, or an implementation without calibrated AP.
+    """
+    how = rules(implementation)
+    if how.calibrated_ties is None:
+        raise InputError(f"calibrated average precision: implementation {implementation!r} has none")
+    truth, scores = _column(truth, scores)
+    positives = np.count_nonzero(truth)
+    if not positives:
+        return 0.0 if implementation == "standard" else float("nan")
+    ratio = (len(truth) - positives) / positives
+    found, wrong, added = _counts(truth, scores, how.calibrated_ties)
+    if how.epsilon:
+        precision = found / (found + wrong / (ratio + how.epsilon) + how.epsilon)
+    elif ratio:
+        precision = ratio * found / np.maximum(ratio * found + wrong, np.finfo(np.float64).tiny)
+    else:
+        precision = np.full(len(found), float("nan") if how.empty == "nan" else 1.0)
+    return float(np.sum(precision * added) / positives)
+
+
+def per_class(
+    truth: Bool[np.ndarray, "n c"],
+    scores: Float[np.ndarray, "n c"],
+    classes: Sequence[str],
+    implementation: str = "standard",
+    *,
+    background: str | None = None,
+    ignore: Sequence[str] = (),
+    calibrated: bool = False,
+) -> dict[str, float]:
+    """AP of every class that is part of the mean.
+
+    Args:
+        truth: frames by classes, 0 or 1; a frame may have several.
+        scores: frames by classes.
+        classes: names of the columns.
+        implementation: a name in `IMPLEMENTATIONS`.
+        background: the class that no mean contains; None: the first.
+        ignore: further classes to leave out, such as the one of ambiguous frames.
+        calibrated: calibrated AP.
+
+    Returns:
+        {class: AP}; classes without a positive frame as the implementation has them.
+
+    Raises:
+        InputError: shapes, values or names that do not fit.
+    """
+    how = rules(implementation)
+    truth, scores = array(truth, "labels"), array(scores, "scores")
+    if truth.ndim != 2 or truth.shape != scores.shape or truth.shape[1] != len(classes):
+        raise InputError(
+            f"average_precision: labels {truth.shape}, scores {scores.shape} and {len(classes)} classes: expected "
+            "[frames, classes] twice"
+        )
+    left_out = {classes[0] if background is None else background, *ignore}
+    unknown = sorted(left_out - set(classes))
+    if unknown:
+        raise InputError(f"average_precision: class {unknown[0]!r} to leave out: none of {', '.join(classes)}")
+    one = calibrated_average_precision if calibrated else average_precision
+    result = {}
+    for column, name in enumerate(classes):
+        if name not in left_out and (how.empty != "skip" or truth[:, column].any()):
+            result[name] = one(truth[:, column], scores[:, column], implementation)
+    return result
+
+
+def mean(values: dict[str, float]) -> float:
+    """The mean over classes; NaN where there is none."""
+    return float(np.mean(list(values.values()))) if values else float("nan")

@@ -1,0 +1,82 @@
+"""Average precision by the stage of an action: how well its first tenth is known, its second, and so on."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from lvc_jax.errors import InputError
+from lvc_jax.metrics import average_precision as ap
+
+STAGES = tuple((tenth / 10, (tenth + 1) / 10) for tenth in range(10))
+
+
+def runs(truth: Bool[np.ndarray, " n"], starts: Sequence[int] = (0,)) -> tuple[np.ndarray, np.ndarray]:
+    """First and last frame of every run of positive frames, cut at the frames `starts`, where videos begin."""
+    truth = np.asarray(truth, bool)
+    fresh = np.zeros(len(truth), bool)
+    fresh[[start for start in starts if start < len(truth)]] = True
+    before = np.concatenate([[False], truth[:-1]])
+    after = np.concatenate([truth[1:], [False]])
+    fresh_after = np.concatenate([fresh[1:], [True]])
+    return np.flatnonzero(truth & (fresh | ~before)), np.flatnonzero(truth & (fresh_after | ~after))
+
+
+def stage_frames(
+    truth: Bool[np.ndarray, " n"], start: float, end: float, starts: Sequence[int] = (0,)
+) -> Int[np.ndarray, " m"]:
+    """The frames that one stage is scored on.
+
+    All background frames, then of each run [first, last] of length L = last - first the frames first + int(L·start)
+    up to, but not with, max(that + 1, first + int(L·end)). The last frame of a run longer than 1 is in no stage; a run
+    of 1 is in every stage.
+
+    Args:
+        truth: frames of the class.
+        start: of the stage, as a fraction of the run.
+        end: of the stage.
+        starts: frames where videos begin; a run ends there.
+
+    Raises:
+        InputError: not 0 <= start < end <= 1.
+    """
+    if not 0 <= start < end <= 1:
+        raise InputError(f"per-stage average precision: stage {start} to {end}: expected 0 <= start < end <= 1")
+    truth = np.asarray(truth, bool)
+    first, last = runs(truth, starts)
+    begin = first + ((last - first) * start).astype(np.int64)
+    stop = np.maximum(begin + 1, first + ((last - first) * end).astype(np.int64))
+    chosen = [np.arange(a, b) for a, b in zip(begin, stop)]
+    return np.concatenate([np.flatnonzero(~truth), *chosen])
+
+
+def per_stage(
+    truth: Bool[np.ndarray, "n c"],
+    scores: Float[np.ndarray, "n c"],
+    classes: Sequence[str],
+    implementation: str = "standard",
+    *,
+    background: str | None = None,
+    ignore: Sequence[str] = (),
+    calibrated: bool = False,
+    starts: Sequence[int] = (0,),
+) -> list[float]:
+    """The mean over classes for each of the ten stages; arguments as in `average_precision.per_class`.
+
+    Returns:
+        Ten fractions, for the stages 0 to 0.1, 0.1 to 0.2, ...
+    """
+    kept = ap.per_class(
+        truth, scores, classes, implementation, background=background, ignore=ignore, calibrated=calibrated
+    )
+    one = ap.calibrated_average_precision if calibrated else ap.average_precision
+    truth, scores = np.asarray(truth), np.asarray(scores)
+    columns = {name: column for column, name in enumerate(classes)}
+    means = []
+    for begin, end in STAGES:
+        values = {}
+        for name in kept:
+            frames = stage_frames(truth[:, columns[name]], begin, end, starts)
+            values[name] = one(truth[frames, columns[name]], scores[frames, columns[name]], implementation)
+        means.append(ap.mean(values))
+    return means

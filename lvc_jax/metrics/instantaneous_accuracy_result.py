@@ -1,0 +1,52 @@
+"""What a score of online action detection looks like; the same for instantaneous accuracy and average precision."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from lvc_jax.errors import InputError
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """Numbers with their origin; all values are fractions.
+
+    Attributes:
+        metric: "instantaneous_accuracy" or "average_precision".
+        mode: name of the reading.
+        signature: the line that says how the numbers were made.
+        scores: {name: number}.
+        per_video: {video: {name: number or list}}, JSON-able.
+        coverage: counts: `videos_scored`, `videos_missing` (annotated, but without predictions), `videos_extra`
+            (predicted, but not annotated), `predictions` or `frames`.
+        baselines: {baseline: {name: number}}, on all annotated videos.
+        notes: sentences that belong beside the numbers.
+    """
+
+    metric: str
+    mode: str
+    signature: str
+    scores: dict[str, float]
+    per_video: dict[str, dict[str, Any]]
+    coverage: dict[str, int]
+    baselines: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def covered(metric: str, references: Mapping[str, Any], predictions: Mapping[str, Any]) -> dict[str, int]:
+    """Which videos meet.
+
+    Raises:
+        InputError: predictions, none of which belongs to an annotated video.
+    """
+    both = len(references.keys() & predictions.keys())
+    if references and predictions and not both:
+        raise InputError(
+            f"{metric}: none of the {len(predictions)} predicted videos (for example {next(iter(predictions))!r}) is "
+            f"annotated (for example {next(iter(references))!r}): the two must name videos alike"
+        )
+    return {
+        "videos_scored": both,
+        "videos_missing": len(references) - both,
+        "videos_extra": len(predictions) - both,
+    }
