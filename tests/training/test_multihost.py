@@ -50,12 +50,7 @@ def start(data_dir, workdir, *options, devices=1, **changes):
     flags = [f"--config.{key}={value}" for key, value in settings.items()]
     command = ["-m", "lvc_jax.train", "--config=configs/shapes.py", f"--workdir={workdir}", *flags, *options]
     how = re.sub(r"device_count=\d+", f"device_count={devices}", os.environ["XLA_FLAGS"])
-    surroundings = {
-        **os.environ,
-        "XLA_FLAGS": how,
-        "JAX_CPU_COLLECTIVES_IMPLEMENTATION": "gloo",
-        "JAX_COMPILATION_CACHE_DIR": str(data_dir / "compiled"),
-    }
+    surroundings = {**os.environ, "XLA_FLAGS": how, "JAX_CPU_COLLECTIVES_IMPLEMENTATION": "gloo"}
     return subprocess.Popen(
         [sys.executable, *command],
         cwd=ROOT,
