@@ -1,5 +1,6 @@
 """What every command shares: flags through absl, one-line errors, fixed exit codes."""
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -47,12 +48,18 @@ def run(main: Callable[[], int | None], own: flags.FlagValues) -> None:
         try:
             if len(argv) > 1:
                 raise InputError(f"unexpected argument {argv[1]!r}; every option is a --flag, see --help")
-            return main() or EXIT_OK
+            code = main() or EXIT_OK
+            sys.stdout.flush()
+            return code
         except InputError as error:
             return _report(error)
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             return EXIT_INTERRUPTED
+        except BrokenPipeError:
+            # The reader of our output has gone (`| head`); what is still buffered would fail again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_ERROR
 
     def _flags_parser(argv: Sequence[str]) -> list[str]:
         try:

@@ -24,6 +24,8 @@ def main():
         raise RuntimeError("a bug")
     if number.value == 4:
         return cli.EXIT_PREEMPTED
+    if number.value == 5:
+        print("a line\\n" * 100_000)
     print("done")
 
 cli.run(main, FLAGS)
@@ -61,6 +63,17 @@ def test_a_bug_is_exit_code_1_with_a_traceback() -> None:
     done = call("--number=3")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
+
+
+@pytest.mark.parametrize("number", [0, 5])
+def test_a_reader_that_goes_away_is_no_traceback(number: int) -> None:
+    command = [sys.executable, "-c", COMMAND, f"--number={number}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
 
 
 def test_atomic_write_keeps_the_old_file_on_error(tmp_path: Path) -> None:
