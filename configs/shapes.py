@@ -23,7 +23,6 @@ def get_config(arg: str | None = None) -> ConfigDict:
     config.segment_frames = (48,)
     config.memory = 3
     config.silent_share = 0.2
-    config.early_share = 0.1
     config.batch_size = 32
     config.max_events = 6
     config.model.update(

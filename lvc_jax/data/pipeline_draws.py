@@ -35,12 +35,11 @@ class DrawPlan:
 
     With `silent_share` s the videos that have both silent and speaking segments give silence with the probability that
     makes s of all samples silent in the mean; a share that the videos cannot give is approached as far as they allow.
-    With `early_share` e that share of the draws sees no more than the first M - 1 segments that have rows.
 
     Args:
         durations: seconds of each video.
         events: start and end times (arrays, seconds) of each video's events.
-        cfg: Δt set, memory, silent and early share, mode.
+        cfg: Δt set, silent share and mode.
         info: clock of the features; None where every segment has rows.
     """
 
@@ -53,7 +52,6 @@ class DrawPlan:
     ):
         self._mode = cfg.mode
         self._frames = cfg.segment_frames
-        self._early_share, self._early = cfg.early_share, cfg.memory - 1
         self._grids: list[_Grid] = []
         if cfg.mode == "segment":
             self._grids = [_grid(durations, events, frames, cfg.silent_share, info) for frames in cfg.segment_frames]
@@ -67,8 +65,6 @@ class DrawPlan:
         begin, end = grid.offsets[video], grid.offsets[video + 1]
         first = min(grid.first, end - begin - 1)
         silent = grid.silent[begin + first : end]
-        if self._early_share and rng.random() < self._early_share:
-            silent = silent[: self._early]
         quiet = int(silent.sum())
         if grid.silent_probability is None or quiet in (0, len(silent)):
             k = int(rng.integers(len(silent)))

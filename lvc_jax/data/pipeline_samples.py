@@ -37,8 +37,6 @@ class SampleConfig:
         max_events: G, event slots; of more events the G that overlap the segment longest are kept.
         max_len: W, tokens of a caption, begin and end included.
         silent_share: share of samples without an event, where the videos allow it; None draws segments uniformly.
-        early_share: share of samples drawn from the first M - 1 segments of a video alone, whose windows are shorter
-            than M segments, beside those that come up anyway.
         mode: "segment" (live) or "video" (the window is the whole video).
         max_count: the count target is min(number of events, max_count).
     """
@@ -49,7 +47,6 @@ class SampleConfig:
     max_events: int = 10
     max_len: int = 30
     silent_share: float | None = None
-    early_share: float = 0.0
     mode: Literal["segment", "video"] = "segment"
     max_count: int = 10
 
@@ -67,10 +64,6 @@ class SampleConfig:
             raise InputError(f"max_len={self.max_len}: must be at least 3 (begin, a word, end)")
         if self.silent_share is not None and not 0 <= self.silent_share <= 1:
             raise InputError(f"silent_share={self.silent_share}: must be between 0 and 1")
-        if not 0 <= self.early_share <= 1:
-            raise InputError(f"early_share={self.early_share}: must be between 0 and 1")
-        if self.early_share and self.memory == 1:
-            raise InputError(f"early_share={self.early_share}: with memory=1 every window is full; leave it at 0")
 
 
 class Window(NamedTuple):

@@ -65,7 +65,6 @@ def make_sample_config(config: ConfigDict) -> SampleConfig:
         max_events=slots,
         max_len=config.model.max_caption_len,
         silent_share=None if config.silent_share < 0 else config.silent_share,
-        early_share=config.early_share,
         mode=config.mode,
         max_count=config.model.max_events,
     )

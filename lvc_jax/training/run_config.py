@@ -27,7 +27,6 @@ _FIXED = (
     "segment_frames",
     "memory",
     "silent_share",
-    "early_share",
     "mode",
     "max_events",
     "vocabulary",
@@ -38,8 +37,7 @@ def default_config() -> ConfigDict:
     """Every key that a config may hold, with the Live Video Captioning paper's values where it gives any.
 
     Keys (units): `segment_frames` Δt set in frames at 30 per second; `memory` segments in the window, the current one
-    included; `silent_share` share of training samples without an event (-1: as in the data); `early_share` share drawn
-    from the first `memory` - 1 segments of a video, beside those that come up anyway; `max_events` event slots
+    included; `silent_share` share of training samples without an event (-1: as in the data); `max_events` event slots
     of a sample; `num_train_steps`, `eval.every`, `checkpoint_every`, `log_every` and the schedule count batches.
     """
     model = dataclasses.asdict(ModelConfig()) | {"feature_dim": FROM_DATA, "vocab_size": FROM_DATA}
@@ -59,7 +57,6 @@ def default_config() -> ConfigDict:
             "segment_frames": (24, 48, 72, 96, 120, 150),
             "memory": 1,
             "silent_share": -1.0,
-            "early_share": 0.0,
             "mode": "segment",
             "max_events": 10,
             "vocabulary": {"kind": "words", "path": "", "min_count": 1, "size": 1000},

@@ -7,7 +7,6 @@ from lvc_jax.data import segments
 from lvc_jax.data.annotations import Event
 from lvc_jax.data.pipeline_draws import DrawPlan
 from lvc_jax.data.pipeline_samples import SampleConfig
-from lvc_jax.errors import InputError
 
 DURATIONS = [10.0, 8.0, 13.0, 6.4]
 EVENTS = [
@@ -56,25 +55,3 @@ def test_uniform_draws_reach_every_segment_of_every_length():
 
 def test_video_mode_draws_the_whole_video():
     assert set(draws(SampleConfig(mode="video"), 8)) == {(video, 0, 0) for video in range(4)}
-
-
-def test_early_share_adds_draws_of_segments_whose_window_is_short():
-    def early(share):
-        found = draws(SampleConfig((24,), memory=3, early_share=share))
-        return np.mean([draw.k < 2 for draw in found])
-
-    plain = early(0.0)
-    assert early(1.0) == 1.0
-    assert abs(early(0.5) - (0.5 + 0.5 * plain)) < 0.03
-
-
-def test_early_share_keeps_the_share_of_silence_among_what_is_there():
-    found = draws(SampleConfig((24,), memory=3, early_share=1.0, silent_share=0.25))
-    # Of the first two segments, only the fourth video's are one silent and one speaking.
-    assert {draw.k for draw in found if draw.video == 3} == {1}
-    assert {draw.k for draw in found if draw.video == 0} == {0, 1}
-
-
-def test_early_share_without_memory_is_refused():
-    with pytest.raises(InputError, match=r"early_share=0.1: with memory=1"):
-        SampleConfig((24,), early_share=0.1)

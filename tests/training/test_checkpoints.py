@@ -157,5 +157,5 @@ def test_handing_on_without_the_optimiser(workdir, tmp_path):
 
 def test_a_config_that_was_saved_before_a_key_existed_gets_its_default():
     saved = to_json(tiny_config())
-    del saved["early_share"], saved["optimizer"]["transformer_factor"]
+    del saved["silent_share"], saved["optimizer"]["transformer_factor"]
     assert from_json(saved) == tiny_config()
