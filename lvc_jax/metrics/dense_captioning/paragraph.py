@@ -1,0 +1,66 @@
+"""Paragraph metrics: all captions of a video as one text against all sentences of each annotation set."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from lvc_jax.metrics.dense_captioning.matching import flatten_events, flatten_predictions
+from lvc_jax.metrics.dense_captioning.scoring import SCORERS, Reading, TextScorer, default_scorer
+from lvc_jax.metrics.slots import Predictions, References
+
+_NO_LETTER = re.compile("[^a-zA-Z]+")
+
+
+def _paragraph(sentences: Sequence[str]) -> str:
+    return _NO_LETTER.sub(" ", " ".join(sentences)).strip().lower()
+
+
+def paragraph_scores(
+    references: References,
+    predictions: Predictions,
+    scorers: Sequence[str] = SCORERS,
+    *,
+    reading: Reading = "reference",
+    pair_scorer: TextScorer | None = None,
+) -> dict[str, float]:
+    """Scores of the whole set of paragraphs in one call (PDVC reference).
+
+    A video's captions are joined in order of their start, the sentences of an annotation set in order of the file;
+    everything but letters becomes a blank. Every annotation set with sentences is a reference of the video. A video
+    without captions has an empty paragraph; a video without any reference sentence is left out.
+
+    Args:
+        references: {video: {"references": [[(start, end, sentence), ...] per annotation set]}}, seconds.
+        predictions: {video: [{"timestamp": [start, end] seconds, "sentence"}]}.
+        scorers: text scorers.
+        reading: of the text scorers.
+        pair_scorer: scores the paragraphs; a new one by default.
+
+    Returns:
+        {"para/<scorer>": fraction}: BLEU and METEOR of summed statistics, mean ROUGE-L and CIDEr; 0 if there is nothing
+        to score.
+
+    Raises:
+        InputError: malformed times or sentences.
+    """
+    videos = list(references)
+    events, found = flatten_events(references, videos), flatten_predictions(predictions, videos)
+    texts: list[dict[int, list[str]]] = [{} for _ in videos]
+    for video, group, sentence in zip(events.video.tolist(), events.group.tolist(), events.sentence):
+        texts[video].setdefault(group, []).append(sentence)
+    captions: list[list[str]] = [[] for _ in videos]
+    for index in np.lexsort((found.span[:, 0], found.video)):
+        captions[found.video[index]].append(found.sentence[index])
+    paragraphs = [tuple(filter(None, map(_paragraph, own.values()))) for own in texts]
+    kept = [index for index, own in enumerate(paragraphs) if own]
+    if not kept:
+        return {f"para/{scorer}": 0.0 for scorer in scorers}
+    pair_scorer = pair_scorer or default_scorer(scorers, reading)
+    values = pair_scorer.calls(
+        [_paragraph(captions[index]) for index in kept],
+        [paragraphs[index] for index in kept],
+        np.zeros(len(kept), np.int64),
+        1,
+    )
+    return {f"para/{scorer}": float(values[scorer][0]) for scorer in scorers}
