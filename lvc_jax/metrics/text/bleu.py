@@ -1,17 +1,21 @@
-"""BLEU-1..4 with the guards of the caption evaluation toolkits (no smoothing, closest reference length)."""
+"""BLEU-1..4 without smoothing, closest reference length, in two readings.
 
-import functools
+`reference` has the guards of the caption evaluation toolkits: every precision is (correct + 1e-15) / (possible + 1e-9),
+so an identical caption of 3 words has a BLEU-4 of 0.03 and one of 1 word a BLEU-4 of 3e-5. `standard` has no guards:
+orders for which the candidate is too short are left out of the mean (an identical caption scores 1 at any length), and
+a score with a precision of 0, or of an empty candidate, is exactly 0. Where a candidate has at least 4 words and a
+4-gram in common with its reference the two agree to about 1e-9.
+"""
+
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from lvc_jax.metrics.text.ngrams import ngram_ids, word_ids
+from lvc_jax.metrics.text.ngrams import ORDER, Items, Tokens, items
+from lvc_jax.metrics.text.reading import Reading
 
-ORDER = 4
-# The toolkits' guards: they decide the value of captions shorter than the order (an identical 3-word caption has a
-# BLEU-4 of 0.03), so they are part of the definition.
 _SMALL = 1e-9
 _TINY = 1e-15
 
@@ -25,20 +29,7 @@ class Statistics(NamedTuple):
     reference_length: Float[np.ndarray, " n"]
 
 
-@functools.lru_cache(maxsize=1 << 16)
-def _split(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    # Numbers such as `1 1/2` are one token with a no-break space inside, which BLEU splits and ROUGE does not.
-    return tuple(part for token in tokens for part in token.split("\u00a0"))
-
-
-def _counts(
-    owner: Int[np.ndarray, " m"], codes: Int[np.ndarray, "m width"], base: int
-) -> tuple[Int[np.ndarray, " u"], Int[np.ndarray, " u"]]:
-    keys = (owner[:, None] * base + codes)[codes >= 0]
-    return np.unique(keys, return_counts=True)
-
-
-def statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> Statistics:
+def statistics(hypotheses: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> Statistics:
     """Counts clipped n-gram matches of n items at once.
 
     Args:
@@ -48,54 +39,67 @@ def statistics(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequenc
     Returns:
         Statistics of the n items; counts are clipped by the largest count over an item's references.
     """
-    hypotheses = [_split(tuple(tokens)) for tokens in hypotheses]
-    number = len(hypotheses)
-    flat = [_split(tuple(tokens)) for group in references for tokens in group]
-    owner = np.repeat(np.arange(number), [len(group) for group in references])
-    ids, lengths = word_ids([*hypotheses, *flat])
-    hyp_lengths, ref_lengths = lengths[:number], lengths[number:]
-    correct = np.zeros((number, ORDER))
-    for order, codes in enumerate(ngram_ids(ids, ORDER)):
-        base = int(codes.max(initial=0)) + 1
-        hyp_keys, hyp_counts = _counts(np.arange(number), codes[:number], base)
-        ref_keys, ref_counts = _counts(np.arange(len(flat)), codes[number:], base)
-        item_keys = owner[ref_keys // base] * base + ref_keys % base
-        keys, inverse = np.unique(item_keys, return_inverse=True)
-        largest = np.zeros(len(keys), np.int64)
-        np.maximum.at(largest, inverse, ref_counts)
-        shared, at_hyp, at_ref = np.intersect1d(hyp_keys, keys, assume_unique=True, return_indices=True)
-        clipped = np.minimum(hyp_counts[at_hyp], largest[at_ref])
-        correct[:, order] = np.bincount(shared // base, weights=clipped, minlength=number)
-    guess = np.maximum(0, hyp_lengths[:, None] - np.arange(ORDER)).astype(np.float64)
-    return Statistics(correct, guess, hyp_lengths.astype(np.float64), _closest(hyp_lengths, ref_lengths, owner))
+    return count(items(hypotheses, references))
 
 
-def _closest(
-    hyp_lengths: Int[np.ndarray, " n"], ref_lengths: Int[np.ndarray, " m"], owner: Int[np.ndarray, " m"]
-) -> Float[np.ndarray, " n"]:
-    distance = np.abs(ref_lengths - hyp_lengths[owner])
-    order = np.lexsort((ref_lengths, distance, owner))
-    first = np.unique(owner[order], return_index=True)[1]
-    result = np.zeros(len(hyp_lengths))
-    result[owner[order][first]] = ref_lengths[order][first]
-    return result
+def count(coded: Items) -> Statistics:
+    """`statistics` of coded items."""
+    correct = np.zeros((len(coded), ORDER))
+    for order, (table, matches) in enumerate(zip(coded.tables, coded.matches, strict=True)):
+        rows, item = coded.hypothesis_rows(order)
+        largest = np.zeros(len(rows), np.int64)
+        if coded.several:
+            np.maximum.at(largest, matches.row, matches.count)
+        else:
+            largest[matches.row] = matches.count
+        clipped = np.minimum(table.count[rows], largest)
+        correct[:, order] = np.bincount(item, weights=clipped, minlength=len(coded))
+    lengths = coded.words[coded.hypothesis]
+    guess = np.maximum(0, lengths[:, None] - np.arange(ORDER)).astype(np.float64)
+    return Statistics(correct, guess, lengths.astype(np.float64), _closest(coded))
 
 
-def score(stats: Statistics) -> Float[np.ndarray, "n 4"]:
+def _closest(coded: Items) -> Float[np.ndarray, " n"]:
+    lengths = coded.words[coded.reference].astype(np.float64)
+    if not coded.several:
+        return lengths
+    distance = np.abs(lengths - coded.words[coded.hypothesis][coded.owner])
+    order = np.lexsort((lengths, distance, coded.owner))
+    first = np.unique(coded.owner[order], return_index=True)[1]
+    return lengths[order][first]
+
+
+def score(stats: Statistics, reading: Reading = "reference") -> Float[np.ndarray, "n 4"]:
     """BLEU-1..4 of each row of the statistics.
 
     Args:
         stats: statistics of n sentences, or n sums of statistics.
+        reading: "reference" or "standard" (see the module).
 
     Returns:
         scores [n, 4], fractions.
     """
+    return _guarded(stats) if reading == "reference" else _plain(stats)
+
+
+def _guarded(stats: Statistics) -> Float[np.ndarray, "n 4"]:
     precision = (stats.correct + _TINY) / (stats.guess + _SMALL)
     mean = np.cumprod(precision, axis=1) ** (1.0 / np.arange(1, ORDER + 1))
     ratio = (stats.hypothesis_length + _TINY) / (stats.reference_length + _SMALL)
     with np.errstate(over="ignore"):
         brevity = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
     return mean * brevity[:, None]
+
+
+def _plain(stats: Statistics) -> Float[np.ndarray, "n 4"]:
+    possible = stats.guess > 0
+    precision = np.divide(stats.correct, stats.guess, out=np.ones_like(stats.guess), where=possible)
+    orders = np.maximum(np.cumsum(possible, axis=1), 1)
+    mean = np.cumprod(precision, axis=1) ** (1.0 / orders)
+    length = stats.hypothesis_length
+    missing = np.maximum(stats.reference_length - length, 0)
+    brevity = np.exp(-np.divide(missing, length, out=np.zeros_like(length), where=length > 0))
+    return np.where(possible[:, :1], mean * brevity[:, None], 0.0)
 
 
 def total(stats: Statistics, group: Int[np.ndarray, " n"] | None = None, groups: int = 1) -> Statistics:

@@ -1,55 +1,95 @@
-"""ROUGE-L as the caption evaluation toolkits compute it: longest common subsequence, F with beta 1.2."""
+"""ROUGE-L: longest common subsequence, F with beta 1.2, in two readings.
 
-from collections.abc import Sequence
+`reference` is what the caption evaluation toolkits compute: precision and recall are maximal over an item's references,
+each on its own, and a blank caption against a blank reference is 1. `standard` takes precision and recall of the same
+reference and the best F, and a blank caption scores 0. The two agree on items with one reference that are not blank.
+"""
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from lvc_jax.metrics.text.ngrams import word_ids
+from lvc_jax.metrics.text.ngrams import Tokens, code, number, spread, starts
+from lvc_jax.metrics.text.reading import Reading
 
 _BETA = 1.2
-# Rows of one array pass; bounds memory at about _CHUNK x longest sentence numbers.
-_CHUNK = 1 << 14
+# Pairs and numbers of one array pass, which stay in the cache and bound memory.
+_ROWS = 1 << 12
+_AREA = 1 << 20
+
+
+def _padded(words: np.ndarray, first: np.ndarray, lengths: np.ndarray, filler: int) -> Int[np.ndarray, "n width"]:
+    result = np.full((len(first), int(lengths.max(initial=0))), filler, np.int32)
+    result[np.arange(result.shape[1]) < lengths[:, None]] = words[spread(first, lengths)]
+    return result
 
 
 def _longest_common(hyp: Int[np.ndarray, "n a"], ref: Int[np.ndarray, "n b"]) -> Int[np.ndarray, " n"]:
-    """Length of the longest common subsequence of each pair of rows; -1 and -2 are the paddings."""
-    row = np.zeros((len(hyp), ref.shape[1] + 1), np.int32)
-    for column in range(hyp.shape[1]):
-        match = hyp[:, column, None] == ref
-        row[:, 1:] = np.maximum(row[:, 1:], row[:, :-1] + match)
-        np.maximum.accumulate(row, axis=1, out=row)
-    return row[:, -1]
+    """Length of the longest common subsequence of each pair of rows; paddings differ and equal no word."""
+    if hyp.shape[1] > ref.shape[1]:
+        hyp, ref = ref, hyp
+    row = np.zeros((ref.shape[1] + 1, len(hyp)), np.int32)
+    hyp, ref = np.ascontiguousarray(hyp.T), np.ascontiguousarray(ref.T)
+    for word in hyp:
+        grown = row[:-1] + (ref == word)
+        np.maximum(grown, row[1:], out=row[1:])
+        np.maximum.accumulate(row, axis=0, out=row)
+    return row[-1]
+
+
+def _batches(hyp: Int[np.ndarray, " n"], ref: Int[np.ndarray, " n"]) -> Iterator[Int[np.ndarray, " k"]]:
+    """Pairs of similar length together, as many as the area allows."""
+    order, begin = np.argsort(hyp + ref, kind="stable"), 0
+    while begin < len(order):
+        rows = order[begin : begin + _ROWS]
+        rows = rows[: max(1, _AREA // int(max(hyp[rows].max(), ref[rows].max())))]
+        begin += len(rows)
+        yield rows
+
+
+def _best(values: Float[np.ndarray, " m"], owner: Int[np.ndarray, " m"], size: int) -> Float[np.ndarray, " n"]:
+    result = np.zeros(size)
+    np.maximum.at(result, owner, values)
+    return result
+
+
+def _f(precision: Float[np.ndarray, " n"], recall: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    weight = _BETA**2
+    divisor = recall + weight * precision
+    return np.divide((1 + weight) * precision * recall, divisor, out=np.zeros(len(recall)), where=divisor > 0)
 
 
 def score(
-    hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
+    hypotheses: Sequence[Tokens], references: Sequence[Sequence[Tokens]], reading: Reading = "reference"
 ) -> Float[np.ndarray, " n"]:
     """ROUGE-L of n items.
 
     Args:
         hypotheses: n token sequences.
-        references: for each item one or more reference token sequences; precision and recall are maximal over them,
-            each on its own.
+        references: for each item one or more reference token sequences.
+        reading: "reference" or "standard" (see the module).
 
     Returns:
-        scores [n], fractions. A blank caption against a blank reference is 1, as in the toolkits.
+        scores [n], fractions.
     """
-    number = len(hypotheses)
+    size = len(hypotheses)
     # A blank sentence counts as one empty word.
     flat = [tokens or ("",) for group in references for tokens in group]
-    owner = np.repeat(np.arange(number), [len(group) for group in references])
-    ids, lengths = word_ids([*(tokens or ("",) for tokens in hypotheses), *flat])
-    precision, recall = np.zeros(number), np.zeros(number)
-    by_length = np.argsort(lengths[owner] + lengths[number:], kind="stable")
-    for start in range(0, len(flat), _CHUNK):
-        rows = by_length[start : start + _CHUNK]
-        items = owner[rows]
-        hyp_width, ref_width = lengths[items].max(), lengths[number + rows].max()
-        ref = ids[number + rows, :ref_width]
-        common = _longest_common(ids[items, :hyp_width], np.where(ref < 0, -2, ref))
-        np.maximum.at(precision, items, common / lengths[items])
-        np.maximum.at(recall, items, common / lengths[number + rows])
-    weight = _BETA**2
-    divisor = recall + weight * precision
-    return np.divide((1 + weight) * precision * recall, divisor, out=np.zeros(number), where=divisor > 0)
+    owner = np.repeat(np.arange(size), [len(group) for group in references])
+    distinct, index = number([*(tokens or ("",) for tokens in hypotheses), *flat])
+    words, lengths = code(distinct)
+    first = starts(lengths)[:-1]
+    hyp, ref = index[:size][owner], index[size:]
+    common = np.zeros(len(flat), np.int64)
+    for rows in _batches(lengths[hyp], lengths[ref]):
+        common[rows] = _longest_common(
+            _padded(words, first[hyp[rows]], lengths[hyp[rows]], -1),
+            _padded(words, first[ref[rows]], lengths[ref[rows]], -2),
+        )
+    precision, recall = common / lengths[hyp], common / lengths[ref]
+    if reading == "reference":
+        return _f(_best(precision, owner, size), _best(recall, owner, size))
+    result = _best(_f(precision, recall), owner, size)
+    result[[not tokens for tokens in hypotheses]] = 0.0
+    return result

@@ -6,6 +6,7 @@ One regular expression, tried left to right. It follows the rules of the PTB tok
 
 import functools
 import re
+from collections.abc import Sequence
 
 NAME = "ptb-lite"
 
@@ -99,3 +100,8 @@ def tokenize(sentence: str) -> tuple[str, ...]:
         else:
             tokens.append(_BRACKETS.get(token, token))
     return tuple(token for token in tokens if token not in _PUNCTUATION)
+
+
+def tokenize_all(sentences: Sequence[str]) -> list[tuple[str, ...]]:
+    """`tokenize` of every sentence of a corpus."""
+    return [tokenize(sentence) for sentence in sentences]
