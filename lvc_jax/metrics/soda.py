@@ -12,13 +12,18 @@ Precision is the value over the number of captions, recall over the number of ev
 are 0); the score is the mean of F over videos.
 
 Several annotation sets: `mean` scores each set in a run of its own and takes the mean of the runs (PDVC reference);
-`merged` puts all events into one list; `best` takes for each video the set with the best F (the first of equals).
+`merged` puts all events into one list; `best` takes for each video (and τ) the set with the best F, the first of
+equals.
 
-Mode `reference` scores the videos that have both captions and events, as the original. Where that stops, hangs or has
-no number: a video with an empty list of captions counts as not predicted, a set without events is left out, nothing to
-score gives 0. Mode `strict` defines every odd case: a video without captions has 0; a video without events has 0 if it
-has captions and does not count if it has none; the union has no guard; captions without a letter or digit are no
-captions, events without one, without length or reversed are left out; the text scorer takes its `standard` reading.
+Mode `reference` gives the original's numbers, which cover the videos that have both captions and events. As there,
+`best` leaves the events in the order of the file, and the pairs of `a` and `b` are those of
+`soda_matching.original_pairs`. Where the original stops, hangs or has no number: a video with an empty list of captions
+counts as not predicted, a set without events is left out, nothing to score gives 0.
+
+Mode `strict` defines every odd case: a video without captions has 0; a video without events has 0 if it has captions
+and does not count if it has none; the union has no guard; captions without a letter or digit are no captions, events
+without one, without length or reversed are left out; events are always sorted; the pairs of `a` and `b` are a best
+matching; the text scorer takes its `standard` reading.
 """
 
 from collections.abc import Sequence
@@ -29,17 +34,24 @@ from jaxtyping import Float, Int
 
 from lvc_jax.errors import InputError
 from lvc_jax.metrics.dense_captioning.localisation import THRESHOLDS, check_thresholds
-from lvc_jax.metrics.dense_captioning.matching import GUARD, Intervals, flatten_events, flatten_predictions, paired_iou
+from lvc_jax.metrics.dense_captioning.matching import (
+    GUARD,
+    Intervals,
+    flatten_events,
+    flatten_predictions,
+    overview,
+    paired_iou,
+)
 from lvc_jax.metrics.dense_captioning.result import Result
-from lvc_jax.metrics.dense_captioning.scoring import TextScorer, default_scorer
 from lvc_jax.metrics.signature import signature
 from lvc_jax.metrics.slots import Predictions, References
+from lvc_jax.metrics.soda_matching import best_pairs, best_sums, original_pairs
+from lvc_jax.metrics.text.scorers import PairScorer
 from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 
 VARIANTS = ("a", "b", "c", "d")
 REFERENCE_SETS = ("mean", "merged", "best")
 MODES = ("reference", "strict")
-PARTS = ("precision", "recall", "f")
 
 
 class _Task(NamedTuple):
@@ -52,31 +64,6 @@ class _Task(NamedTuple):
     iou: Float[np.ndarray, "g p"]
 
 
-def best_sums(gain: Float[np.ndarray, "g p"]) -> Float[np.ndarray, "g+1 p+1"]:
-    """The largest sum of gains of an order-preserving one-to-one matching of the first i rows and j columns."""
-    sums = np.zeros((gain.shape[0] + 1, gain.shape[1] + 1))
-    for row, values in enumerate(gain):
-        np.maximum(sums[row, 1:], sums[row, :-1] + values, out=sums[row + 1, 1:])
-        np.maximum.accumulate(sums[row + 1], out=sums[row + 1])
-    return sums
-
-
-def best_pairs(gain: Float[np.ndarray, "g p"]) -> list[tuple[int, int]]:
-    """The pairs of a best matching; among equal ones the one whose pairs all gain and end earliest."""
-    sums = best_sums(gain)
-    row, column = gain.shape
-    pairs = []
-    while row and column:
-        if sums[row, column] == sums[row - 1, column]:
-            row -= 1
-        elif sums[row, column] == sums[row, column - 1]:
-            column -= 1
-        else:
-            row, column = row - 1, column - 1
-            pairs.append((row, column))
-    return pairs[::-1]
-
-
 def evaluate(
     references: References,
     predictions: Predictions,
@@ -86,7 +73,7 @@ def evaluate(
     mode: str = "reference",
     scorer: str = "METEOR",
     thresholds: Sequence[float] = THRESHOLDS,
-    pair_scorer: TextScorer | None = None,
+    pair_scorer: PairScorer | None = None,
 ) -> Result:
     """SODA of a set of predictions.
 
@@ -115,17 +102,11 @@ def evaluate(
     ):
         if value not in choices:
             raise InputError(f"soda: {name} {value!r}: choose one of {', '.join(choices)}")
-    if not references:
-        raise InputError("soda: no reference video to score against")
+    sets, coverage = overview(references, predictions)
     limits = check_thresholds(thresholds)
     strict = mode == "strict"
     videos = list(references)
     events, found = flatten_events(references, videos), flatten_predictions(predictions, videos)
-    coverage = {
-        "videos_missing": sum(not predictions.get(video) for video in references),
-        "videos_extra": sum(video not in references for video in predictions),
-        "predictions": sum(len(items or ()) for items in predictions.values()),
-    }
     if strict:
         usable = (events.span[:, 0] < events.span[:, 1]) & events.has_words
         coverage |= {
@@ -133,8 +114,9 @@ def evaluate(
             "predictions_wordless": int((~found.has_words).sum()),
         }
         events, found = events.keep(usable), found.keep(found.has_words)
-    sets = max((len(reference["references"]) for reference in references.values()), default=0)
-    tasks = _tasks(events, found, 1 if reference_sets == "merged" else sets, len(videos), strict)
+    place = np.arange(len(events.video)) if reference_sets == "best" and not strict else events.span[:, 0]
+    order = np.lexsort((place, events.video))
+    tasks = _tasks(events, found, order, 1 if reference_sets == "merged" else sets, strict)
     coverage = {
         "videos_scored": len({task.video for task in tasks}),
         **coverage,
@@ -161,18 +143,28 @@ def evaluate(
     return Result("soda", mode, line, scores, per_video, coverage)
 
 
-def _tasks(events: Intervals, found: Intervals, runs: int, videos: int, strict: bool) -> list[_Task]:
-    """The videos of every run; with one run all sets are in it."""
-    by_start = np.lexsort((found.span[:, 0], found.video))
-    captions = np.split(by_start, np.cumsum(np.bincount(found.video, minlength=videos))[:-1])
+def _split(order: Int[np.ndarray, " n"], video: Int[np.ndarray, " n"], videos: int) -> list[Int[np.ndarray, " m"]]:
+    """What is ordered by video, by video."""
+    return np.split(order, np.cumsum(np.bincount(video, minlength=videos))[:-1])
+
+
+def _tasks(events: Intervals, found: Intervals, order: Int[np.ndarray, " e"], runs: int, strict: bool) -> list[_Task]:
+    """The videos of every run; with one run all sets are in it.
+
+    Args:
+        events: of all videos.
+        found: the captions.
+        order: the events by video, within it as they are matched.
+        runs: one for each annotation set, or one for all.
+        strict: what is missing counts.
+    """
+    videos = 1 + max(int(events.video.max(initial=0)), int(found.video.max(initial=0)))
+    captions = _split(np.lexsort((found.span[:, 0], found.video)), found.video, videos)
     eventful = np.bincount(events.video, minlength=videos) > 0
     tasks = []
     for run in range(runs):
-        order = np.lexsort((events.span[:, 0], events.video))
-        if runs > 1:
-            order = order[events.group[order] == run]
-        own = np.split(order, np.cumsum(np.bincount(events.video[order], minlength=videos))[:-1])
-        for video, (event, prediction) in enumerate(zip(own, captions)):
+        own = order[events.group[order] == run] if runs > 1 else order
+        for video, (event, prediction) in enumerate(zip(_split(own, events.video[own], videos), captions)):
             # In `strict` a silent video is in every run, and what is missing counts.
             wanted = len(event) or not eventful[video] if strict else len(event) and len(prediction)
             if wanted and (len(event) or len(prediction)):
@@ -197,35 +189,38 @@ def _values(
     limits: Sequence[float],
     scorer: str,
     mode: str,
-    pair_scorer: TextScorer | None,
-) -> dict[str, Float[np.ndarray, "t 3"]]:
-    """Precision, recall and F of each task, by variant."""
-    matched: dict[str, list[list[tuple[int, int]]]] = {}
-    if "b" in variants:
-        matched["b"] = [best_pairs(task.iou) for task in tasks]
-    if "a" in variants:
-        matched["a"] = [
-            [pair for limit in limits for pair in best_pairs(np.where(task.iou < limit, 0.0, task.iou))]
-            for task in tasks
+    pair_scorer: PairScorer | None,
+) -> dict[str, Float[np.ndarray, "t l 3"]]:
+    """Precision, recall and F of each task, by variant; a row for each τ of variant a, one for the others."""
+    choose = best_pairs if mode == "strict" else original_pairs
+    # By variant, τ and task.
+    matched: dict[str, list[list[list[tuple[int, int]]]]] = {
+        variant: [
+            [choose(np.where(task.iou < limit, 0.0, task.iou)) for task in tasks]
+            for limit in (limits if variant == "a" else (0.0,))
         ]
+        for variant in variants
+        if variant in "ab"
+    }
     wanted = [np.zeros(task.iou.shape, bool) for task in tasks]
     for index, (task, mask) in enumerate(zip(tasks, wanted)):
         if "c" in variants:
             mask |= task.iou > 0
-        for pairs in matched.values():
-            mask[tuple(np.array(pairs[index], np.int64).reshape(-1, 2).T)] = True
+        for pairs in (chosen[index] for by_limit in matched.values() for chosen in by_limit):
+            mask[tuple(np.array(pairs, np.int64).reshape(-1, 2).T)] = True
     sentence = _sentence_scores(tasks, wanted, events, found, scorer, mode, pair_scorer)
-    totals: dict[str, list[float]] = {}
+    values = {}
     for variant in variants:
         if variant in matched:
-            share = 1.0 if variant == "b" else 1.0 / len(limits)
-            totals[variant] = [
-                share * sum(float(score[pair]) for pair in pairs) for score, pairs in zip(sentence, matched[variant])
+            totals = [
+                [sum(float(score[pair]) for pair in pairs) for score, pairs in zip(sentence, chosen)]
+                for chosen in matched[variant]
             ]
         else:
             gains = [task.iou * score if variant == "c" else task.iou for task, score in zip(tasks, sentence)]
-            totals[variant] = [float(best_sums(gain)[-1, -1]) for gain in gains]
-    return {variant: _shares(np.array(own), tasks) for variant, own in totals.items()}
+            totals = [[float(best_sums(gain)[-1, -1]) for gain in gains]]
+        values[variant] = _shares(np.array(totals), tasks)
+    return values
 
 
 def _sentence_scores(
@@ -235,14 +230,14 @@ def _sentence_scores(
     found: Intervals,
     scorer: str,
     mode: str,
-    pair_scorer: TextScorer | None,
+    pair_scorer: PairScorer | None,
 ) -> list[Float[np.ndarray, "g p"]]:
     """S of the wanted pairs of each task, 0 elsewhere."""
     scores = [np.zeros(task.iou.shape) for task in tasks]
     event = np.concatenate([np.zeros(0, np.int64), *(t.event[m.nonzero()[0]] for t, m in zip(tasks, wanted))])
     prediction = np.concatenate([np.zeros(0, np.int64), *(t.prediction[m.nonzero()[1]] for t, m in zip(tasks, wanted))])
     if len(event):
-        pair_scorer = pair_scorer or default_scorer([scorer], "standard" if mode == "strict" else "reference")
+        pair_scorer = pair_scorer or PairScorer([scorer], reading="standard" if mode == "strict" else "reference")
         captions = [(text,) for text in found.sentence[prediction].tolist()]
         flat = pair_scorer.sentence(events.sentence[event].tolist(), captions)[scorer]
         for part, score, mask in zip(np.split(flat, np.cumsum([m.sum() for m in wanted])[:-1]), scores, wanted):
@@ -250,11 +245,11 @@ def _sentence_scores(
     return scores
 
 
-def _shares(total: Float[np.ndarray, " t"], tasks: Sequence[_Task]) -> Float[np.ndarray, "t 3"]:
+def _shares(total: Float[np.ndarray, "l t"], tasks: Sequence[_Task]) -> Float[np.ndarray, "t l 3"]:
     precision = total / np.maximum([len(task.prediction) for task in tasks], 1)
     recall = total / np.maximum([len(task.event) for task in tasks], 1)
     f = 2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1.0)
-    return np.column_stack([precision, recall, f])
+    return np.moveaxis(np.stack([precision, recall, f], axis=-1), 0, 1)
 
 
 def _named(name: str, row: Float[np.ndarray, " 3"]) -> dict[str, float]:
@@ -262,22 +257,28 @@ def _named(name: str, row: Float[np.ndarray, " 3"]) -> dict[str, float]:
 
 
 def _combine(
-    tasks: Sequence[_Task], rows: Float[np.ndarray, "t 3"], reference_sets: str
+    tasks: Sequence[_Task], rows: Float[np.ndarray, "t l 3"], reference_sets: str
 ) -> tuple[dict[str, float], dict[int, Float[np.ndarray, " 3"]]]:
     """The scores of all videos by suffix of the name, and the row of each video."""
     by_video: dict[int, list[np.ndarray]] = {}
     by_run: dict[int, list[np.ndarray]] = {}
     for task, row in zip(tasks, rows):
         by_video.setdefault(task.video, []).append(row)
-        by_run.setdefault(task.run, []).append(row)
+        by_run.setdefault(task.run, []).append(row.mean(axis=0))
     if reference_sets == "best":
-        own = {video: max(found, key=lambda row: row[2]) for video, found in by_video.items()}
+        own = {video: _best(np.stack(found)) for video, found in by_video.items()}
     else:
-        own = {video: np.mean(found, axis=0) for video, found in by_video.items()}
+        own = {video: np.mean(found, axis=(0, 1)) for video, found in by_video.items()}
     runs = {run: np.mean(found, axis=0) for run, found in by_run.items()}
     parts = list(runs.values()) if reference_sets == "mean" else list(own.values())
-    mean = np.mean(parts, axis=0) if parts else np.zeros(len(PARTS))
+    mean = np.mean(parts, axis=0) if parts else np.zeros(3)
     summed = _named("", mean)
     if reference_sets == "mean" and len(runs) > 1:
         summed.update({f"/set_{run + 1}": float(row[2]) for run, row in runs.items()})
     return summed, own
+
+
+def _best(rows: Float[np.ndarray, "s l 3"]) -> Float[np.ndarray, " 3"]:
+    """The set with the best F at each τ, mean over τ."""
+    chosen = rows[..., 2].argmax(axis=0)
+    return rows[chosen, np.arange(rows.shape[1])].mean(axis=0)

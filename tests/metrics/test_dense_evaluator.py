@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lvc_jax.errors import InputError
+from lvc_jax.metrics import soda
 from lvc_jax.metrics.dense_captioning import THRESHOLDS, VERSIONS, evaluate
 from tests.metrics.dense_inputs import Overlap, data_sets, item
 
@@ -182,6 +183,41 @@ def test_paragraphs_are_joined_in_time_and_stripped_to_letters() -> None:
     assert (
         evaluate({"s": SILENT}, {}, scorers=("METEOR",), paragraph=True, pair_scorer=Spy()).scores["para/METEOR"] == 0
     )
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("v", "timestamp", "sentence")), inner),
+    max_leaves=6,
+)
+
+
+@given(st.data(), NAMES)
+def test_malformed_input_is_an_error_of_one_line_or_a_score(data: st.DataObject, version: str) -> None:
+    """One part of good input is replaced by anything."""
+    references: dict = {"v": {"references": [[(0.0, 10.0, "a man runs")]]}}
+    predictions: dict = {"v": [item(0, 10)]}
+    place = data.draw(
+        st.sampled_from(("references", "video", "sets", "set", "event", "found", "items", "item", "time"))
+    )
+    junk = data.draw(JUNK)
+    if place in ("references", "found"):
+        references, predictions = (junk, predictions) if place == "references" else (references, junk)
+    elif place in ("video", "items"):
+        (references if place == "video" else predictions)["v"] = junk
+    elif place == "sets":
+        references["v"]["references"] = junk
+    elif place in ("set", "event"):
+        references["v"]["references"] = [junk] if place == "set" else [[junk]]
+    else:
+        predictions["v"] = [junk] if place == "item" else [{"timestamp": junk, "sentence": "a"}]
+    numbers, line = [], ""
+    try:
+        numbers += score(references, predictions, version).scores.values()
+        numbers += soda.evaluate(references, predictions, tuple("abcd"), pair_scorer=Overlap()).scores.values()
+    except InputError as error:
+        line = str(error)
+    assert "\n" not in line and all(map(math.isfinite, numbers))
 
 
 def test_signature_and_json_form() -> None:

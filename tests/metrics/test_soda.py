@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import soda
 from lvc_jax.metrics.dense_captioning import interval_iou
+from lvc_jax.metrics.soda_matching import best_pairs, best_sums, original_pairs
 from tests.metrics.dense_inputs import Overlap, data_sets, golden, item
 
 GAINS = st.integers(0, 4).flatmap(
@@ -40,10 +41,27 @@ def matchings(g: int, p: int) -> list[list[tuple[int, int]]]:
 @given(GAINS)
 def test_matching_is_the_best_of_all(gain: np.ndarray) -> None:
     best = max(sum(gain[pair] for pair in pairs) for pairs in matchings(*gain.shape))
-    assert soda.best_sums(gain)[-1, -1] == pytest.approx(best)
-    pairs = soda.best_pairs(gain)
+    assert best_sums(gain)[-1, -1] == pytest.approx(best)
+    pairs = best_pairs(gain)
     assert pairs in matchings(*gain.shape)
     assert sum(gain[pair] for pair in pairs) == pytest.approx(best)
+    assert all(gain[pair] > 0 for pair in pairs)
+
+
+@given(GAINS)
+def test_the_pairs_of_the_original_keep_the_order(gain: np.ndarray) -> None:
+    pairs = original_pairs(gain)
+    assert pairs in matchings(*gain.shape)
+    assert bool(pairs) == bool(gain.size)
+
+
+def test_the_pairs_of_the_original_by_hand() -> None:
+    assert original_pairs(np.zeros((2, 3))) == [(0, 0)]
+    assert original_pairs(np.eye(3)) == [(0, 0), (1, 1), (2, 2)]
+    # The best matching takes (0, 1) and (2, 2); the second row has a step of its own, which is read first.
+    missed = np.array([[0.2, 0.6, 0.5], [0.3, 0.3, 0.0], [0.0, 0.5, 1.0]])
+    assert original_pairs(missed) == [(1, 0), (2, 2)]
+    assert best_pairs(missed) == [(0, 1), (2, 2)]
 
 
 def restatement(reference: dict, items: list, variant: str) -> dict[int, float]:
@@ -139,6 +157,14 @@ def test_signature_names_every_choice() -> None:
 
 
 RUNS = {"multi_reference_best_f1": "best", "merged_refs_mr_false": "merged", "ref1_only": 0, "ref2_only": 1}
+
+
+def test_best_leaves_the_events_in_the_order_of_the_file() -> None:
+    late_first = {"v": {"references": [[(10.0, 20.0, "a man runs"), (0.0, 10.0, "a man runs")], []]}}
+    found = {"v": [item(0, 10), item(10, 20)]}
+    for sets, mode, expected in (("mean", "reference", 1), ("best", "reference", 0.5), ("best", "strict", 1)):
+        scores = score(late_first, found, "d", reference_sets=sets, mode=mode).scores
+        assert scores["SODA_d"] == pytest.approx(expected, abs=1e-6)
 
 
 def of_run(references: dict, which: str | int) -> tuple[dict, str]:

@@ -8,7 +8,6 @@ from lvc_jax.metrics.dense_captioning.localisation import (
     localisation_signature,
     precision_recall,
 )
-from lvc_jax.metrics.dense_captioning.paragraph import paragraph_scores
 from lvc_jax.metrics.dense_captioning.result import Result
 from lvc_jax.metrics.dense_captioning.versions import VERSIONS, Version, version_named
 
@@ -21,7 +20,6 @@ __all__ = [
     "evaluate",
     "interval_iou",
     "localisation_signature",
-    "paragraph_scores",
     "precision_recall",
     "version_named",
 ]

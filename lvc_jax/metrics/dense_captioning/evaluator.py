@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lvc_jax.errors import InputError
 from lvc_jax.metrics.dense_captioning.localisation import (
     THRESHOLDS,
     TOLERANCE,
@@ -20,13 +19,14 @@ from lvc_jax.metrics.dense_captioning.matching import (
     flatten_events,
     flatten_predictions,
     meet,
+    overview,
 )
 from lvc_jax.metrics.dense_captioning.paragraph import paragraph_scores
 from lvc_jax.metrics.dense_captioning.result import Result
-from lvc_jax.metrics.dense_captioning.scoring import SCORERS, TextScorer, default_scorer
 from lvc_jax.metrics.dense_captioning.versions import Version, version_named
 from lvc_jax.metrics.signature import signature
 from lvc_jax.metrics.slots import Predictions, References
+from lvc_jax.metrics.text.scorers import SCORERS, PairScorer
 from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 
 
@@ -48,7 +48,7 @@ def evaluate(
     thresholds: Sequence[float] = THRESHOLDS,
     scorers: Sequence[str] = SCORERS,
     paragraph: bool = False,
-    pair_scorer: TextScorer | None = None,
+    pair_scorer: PairScorer | None = None,
 ) -> Result:
     """Scores a set of predictions as one of the evaluators does.
 
@@ -58,59 +58,52 @@ def evaluate(
         version: a name in `versions.VERSIONS`.
         thresholds: tIoU thresholds.
         scorers: text scorers, of `SCORERS`; none leaves precision and recall.
-        paragraph: also scores each video's captions as one paragraph, names beginning with `para/`.
+        paragraph: also scores each video's captions as one paragraph: `para/<scorer>`, one number for all videos.
         pair_scorer: scores the sentences; a new one by default.
 
     Returns:
         Scores as fractions: `<scorer>@0.3`, `precision@0.3`, `recall@0.3` for each threshold, and each name without `@`
-        as the mean over thresholds. Every score is the mean of the videos that hold it in `per_video`.
+        as the mean over thresholds. Every score but those of
+        paragraphs is the mean of the videos that hold it in `per_video`.
 
     Raises:
         InputError: no reference video, malformed times or sentences, an unknown version or threshold.
     """
     rules = version_named(version)
     limits = check_thresholds(thresholds)
-    run = _prepare(references, predictions, rules, limits)
+    sets, known = overview(references, predictions)
+    run = _prepare(references, predictions, rules, limits, known)
     precision, recall = video_precision_recall(
         run.predictions, run.events, run.meetings, len(run.videos), limits, inclusive=rules.strict
     )
     values = {"precision": precision, "recall": recall}
+    pair_scorer = pair_scorer or PairScorer(scorers, reading=rules.reading)
     if scorers:
-        pair_scorer = pair_scorer or default_scorer(scorers, rules.reading)
         values = {**_language(run, rules, limits, scorers, pair_scorer), **values}
-    counted = _counted(run, rules)
-    scores, per_video = _collect(run.videos, values, counted, limits)
-    if paragraph and scorers:
-        known = {video: references[video] for video in run.videos}
-        scores.update(paragraph_scores(known, predictions, scorers, reading=rules.reading, pair_scorer=pair_scorer))
+    scores, per_video = _collect(run.videos, values, _counted(run, rules), limits)
+    if paragraph:
+        scores |= paragraph_scores(run.predictions, run.events, len(run.videos), scorers, pair_scorer)
     line = signature(
         "densecap",
         version=version,
         tiou=",".join(f"{limit:g}" for limit in limits),
-        refs=max(len(reference["references"]) for reference in references.values()),
+        refs=sets,
         scorers=",".join(scorers) or "none",
+        **({"para": "letters"} if paragraph else {}),
         tok=TOKENIZER,
     )
     coverage = {**run.coverage, **_unmatched(run, rules, limits)}
     return Result("dense_captioning", version, line, scores, per_video, coverage)
 
 
-def _prepare(references: References, predictions: Predictions, rules: Version, limits: Sequence[float]) -> _Run:
-    if not references:
-        raise InputError("dense_captioning: no reference video to score against")
+def _prepare(
+    references: References, predictions: Predictions, rules: Version, limits: Sequence[float], known: dict[str, int]
+) -> _Run:
     videos = [video for video in references if not rules.skip_missing or video in predictions]
     events = flatten_events(references, videos)
     found = flatten_predictions(predictions, videos, rules.max_predictions)
-    given = sum(len(items or ()) for items in predictions.values())
-    extra = sum(len(items or ()) for video, items in predictions.items() if video not in references)
-    coverage = {
-        "videos_scored": len(videos),
-        "videos_missing": sum(not predictions.get(video) for video in references),
-        "videos_extra": sum(video not in references for video in predictions),
-        "predictions": given,
-        "predictions_extra": extra,
-        "predictions_over_limit": given - extra - len(found.video),
-    }
+    coverage = {"videos_scored": len(videos), **known}
+    coverage["predictions_over_limit"] = known["predictions"] - known["predictions_extra"] - len(found.video)
     if rules.strict:
         usable = (events.span[:, 0] < events.span[:, 1]) & events.has_words
         worded = found.has_words
@@ -143,7 +136,7 @@ def _unmatched(run: _Run, rules: Version, limits: Sequence[float]) -> dict[str, 
 
 
 def _language(
-    run: _Run, rules: Version, limits: Sequence[float], scorers: Sequence[str], pair_scorer: TextScorer
+    run: _Run, rules: Version, limits: Sequence[float], scorers: Sequence[str], pair_scorer: PairScorer
 ) -> dict[str, Float[np.ndarray, "v t"]]:
     """The scorers' values of each video at each threshold; 0 for a video without captions."""
     captions = run.predictions.sentence
@@ -195,6 +188,6 @@ def _collect(
         names = [*(f"{name}@{limit:g}" for limit in limits), name]
         means = table[kept].mean(axis=0) if kept.any() else np.zeros(len(names))
         scores.update(zip(names, means.tolist()))
-        for index in np.flatnonzero(kept):
+        for index in np.flatnonzero(kept).tolist():
             per_video[videos[index]].update(zip(names, table[index].tolist()))
     return scores, {video: own for video, own in per_video.items() if own}

@@ -53,26 +53,72 @@ class Meetings(NamedTuple):
     iou: Float[np.ndarray, " k"]
 
 
+def _seconds(times: Any) -> tuple[float, float] | None:
+    """Start and end as floats, or None if they are not two finite numbers."""
+    try:
+        start, end = times
+        if not all(isinstance(time, numbers.Real) and not isinstance(time, bool) for time in (start, end)):
+            return None
+        span = float(start), float(end)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    # Written so that NaN fails.
+    return span if abs(span[0]) < _LATEST and abs(span[1]) < _LATEST else None
+
+
 def _intervals(rows: Sequence[tuple[str, int, int, Any, Any]], what: str) -> Intervals:
     """Checks and flattens rows (video, index of the video, group, times, sentence)."""
+    spans = []
     for video, _, _, times, sentence in rows:
-        valid = (
-            isinstance(times, Sequence | np.ndarray)
-            and len(times) == 2
-            and all(isinstance(t, numbers.Real) and not isinstance(t, bool) and abs(t) < _LATEST for t in times)
-        )
-        if not valid:
-            raise InputError(f"video {video}: {what}: timestamp {times!r}: give [start, end] in seconds, finite")
+        span = _seconds(times)
+        if span is None:
+            raise InputError(f"video {video}: {what}: timestamp {times!r:.80}: give [start, end] in seconds, finite")
         if not isinstance(sentence, str):
-            raise InputError(f"video {video}: {what}: sentence {sentence!r}: give a string")
+            raise InputError(f"video {video}: {what}: sentence {sentence!r:.80}: give a string")
+        spans.append(span)
     sentences = np.empty(len(rows), object)
     sentences[:] = [row[4] for row in rows]
     return Intervals(
-        np.array([[float(t) for t in row[3]] for row in rows], np.float64).reshape(-1, 2),
+        np.array(spans, np.float64).reshape(-1, 2),
         np.array([row[1] for row in rows], np.int64),
         np.array([row[2] for row in rows], np.int64),
         sentences,
     )
+
+
+def _sets(references: References, video: str) -> list[list[Any]]:
+    try:
+        return [list(events) for events in references[video]["references"]]
+    except (KeyError, TypeError):
+        raise InputError(f"video {video}: references: give a list of events for each annotation set") from None
+
+
+def _items(predictions: Predictions, video: str) -> Sequence[Any]:
+    items = predictions.get(video, ())
+    if not isinstance(items, Sequence) or isinstance(items, str):
+        raise InputError(f"video {video}: predictions: give a list of predictions")
+    return items
+
+
+def overview(references: References, predictions: Predictions) -> tuple[int, dict[str, int]]:
+    """The number of annotation sets, and what is there to score.
+
+    Raises:
+        InputError: no reference video, or something that is no collection of videos.
+    """
+    for name, part in (("references", references), ("predictions", predictions)):
+        if not isinstance(part, Mapping):
+            raise InputError(f"{name}: give a mapping from videos, not a {type(part).__name__}")
+    if not references:
+        raise InputError("references: no reference video to score against")
+    counts = {video: len(_items(predictions, video)) for video in predictions}
+    extra = {video: count for video, count in counts.items() if video not in references}
+    return max(len(_sets(references, video)) for video in references), {
+        "videos_missing": sum(not counts.get(video) for video in references),
+        "videos_extra": len(extra),
+        "predictions": sum(counts.values()),
+        "predictions_extra": sum(extra.values()),
+    }
 
 
 def flatten_events(references: References, videos: Sequence[str]) -> Intervals:
@@ -87,14 +133,10 @@ def flatten_events(references: References, videos: Sequence[str]) -> Intervals:
     """
     rows: list[tuple[str, int, int, Any, Any]] = []
     for index, video in enumerate(videos):
-        try:
-            sets = [list(events) for events in references[video]["references"]]
-        except (KeyError, TypeError):
-            raise InputError(f"video {video}: references: give a list of events for each annotation set") from None
-        for group, events in enumerate(sets):
+        for group, events in enumerate(_sets(references, video)):
             for event in events:
                 if not isinstance(event, Sequence) or isinstance(event, str) or len(event) != 3:
-                    raise InputError(f"video {video}: reference event {event!r}: give (start, end, sentence)")
+                    raise InputError(f"video {video}: reference event {event!r:.80}: give (start, end, sentence)")
                 rows.append((video, index, group, event[:2], event[2]))
     return _intervals(rows, "reference event")
 
@@ -115,12 +157,9 @@ def flatten_predictions(
     """
     rows: list[tuple[str, int, int, Any, Any]] = []
     for index, video in enumerate(videos):
-        items = predictions.get(video) or ()
-        if not isinstance(items, Sequence) or isinstance(items, str):
-            raise InputError(f"video {video}: predictions: give a list of predictions")
-        for item in items[:limit]:
+        for item in _items(predictions, video)[:limit]:
             if not isinstance(item, Mapping):
-                raise InputError(f"video {video}: prediction {item!r}: give an object with timestamp and sentence")
+                raise InputError(f"video {video}: prediction {item!r:.80}: give an object with timestamp and sentence")
             rows.append((video, index, 0, item.get("timestamp"), item.get("sentence") if sentences else ""))
     return _intervals(rows, "prediction")
 

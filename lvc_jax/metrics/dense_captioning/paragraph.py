@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lvc_jax.metrics.dense_captioning.matching import flatten_events, flatten_predictions
-from lvc_jax.metrics.dense_captioning.scoring import SCORERS, Reading, TextScorer, default_scorer
-from lvc_jax.metrics.slots import Predictions, References
+from lvc_jax.metrics.dense_captioning.matching import Intervals
+from lvc_jax.metrics.text.scorers import PairScorer
 
 _NO_LETTER = re.compile("[^a-zA-Z]+")
 
@@ -17,12 +16,7 @@ def _paragraph(sentences: Sequence[str]) -> str:
 
 
 def paragraph_scores(
-    references: References,
-    predictions: Predictions,
-    scorers: Sequence[str] = SCORERS,
-    *,
-    reading: Reading = "reference",
-    pair_scorer: TextScorer | None = None,
+    found: Intervals, events: Intervals, videos: int, scorers: Sequence[str], pair_scorer: PairScorer
 ) -> dict[str, float]:
     """Scores of the whole set of paragraphs in one call (PDVC reference).
 
@@ -31,32 +25,26 @@ def paragraph_scores(
     without captions has an empty paragraph; a video without any reference sentence is left out.
 
     Args:
-        references: {video: {"references": [[(start, end, sentence), ...] per annotation set]}}, seconds.
-        predictions: {video: [{"timestamp": [start, end] seconds, "sentence"}]}.
+        found: the captions of all videos.
+        events: the reference events of all videos.
+        videos: how many there are.
         scorers: text scorers.
-        reading: of the text scorers.
-        pair_scorer: scores the paragraphs; a new one by default.
+        pair_scorer: scores the paragraphs.
 
     Returns:
         {"para/<scorer>": fraction}: BLEU and METEOR of summed statistics, mean ROUGE-L and CIDEr; 0 if there is nothing
         to score.
-
-    Raises:
-        InputError: malformed times or sentences.
     """
-    videos = list(references)
-    events, found = flatten_events(references, videos), flatten_predictions(predictions, videos)
-    texts: list[dict[int, list[str]]] = [{} for _ in videos]
+    texts: list[dict[int, list[str]]] = [{} for _ in range(videos)]
     for video, group, sentence in zip(events.video.tolist(), events.group.tolist(), events.sentence):
         texts[video].setdefault(group, []).append(sentence)
-    captions: list[list[str]] = [[] for _ in videos]
+    captions: list[list[str]] = [[] for _ in range(videos)]
     for index in np.lexsort((found.span[:, 0], found.video)):
         captions[found.video[index]].append(found.sentence[index])
     paragraphs = [tuple(filter(None, map(_paragraph, own.values()))) for own in texts]
     kept = [index for index, own in enumerate(paragraphs) if own]
     if not kept:
         return {f"para/{scorer}": 0.0 for scorer in scorers}
-    pair_scorer = pair_scorer or default_scorer(scorers, reading)
     values = pair_scorer.calls(
         [_paragraph(captions[index]) for index in kept],
         [paragraphs[index] for index in kept],

@@ -21,9 +21,9 @@ video without any event has recall and precision 0, and its captions meet the ga
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Literal
 
 from lvc_jax.errors import InputError
+from lvc_jax.metrics.text.reading import Reading
 
 # Stands for the random letters of the originals: no word of any caption contains it, and no stem equals it.
 _WORD = "zqxvkjwqxzkv"
@@ -48,7 +48,7 @@ class Version:
     strict: bool = False
 
     @property
-    def reading(self) -> Literal["reference", "standard"]:
+    def reading(self) -> Reading:
         """The reading of the text scorers."""
         return "standard" if self.strict else "reference"
 
