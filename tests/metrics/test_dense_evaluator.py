@@ -1,5 +1,6 @@
 """The evaluators against a plain restatement of their rules, their odd cases, and what may not change a score."""
 
+import json
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import soda
 from lvc_jax.metrics.dense_captioning import THRESHOLDS, VERSIONS, evaluate
+from lvc_jax.metrics.text.scorers import SCORERS
 from tests.metrics.dense_inputs import Overlap, data_sets, item
 
 NAMES = st.sampled_from(sorted(VERSIONS))
@@ -220,9 +222,41 @@ def test_malformed_input_is_an_error_of_one_line_or_a_score(data: st.DataObject,
     assert "\n" not in line and all(map(math.isfinite, numbers))
 
 
+ALL_BUT_METEOR = tuple(name for name in SCORERS if name != "METEOR")
+
+
+@given(data_sets(), NAMES)
+def test_text_scorers_are_finite_on_odd_input(data: tuple, version: str) -> None:
+    result = evaluate(*data, version, scorers=ALL_BUT_METEOR, paragraph=True)
+    assert all(map(math.isfinite, result.scores.values()))
+
+
+@pytest.mark.parametrize("version", sorted(VERSIONS))
+def test_line_breaks_stay_inside_their_caption(version: str) -> None:
+    texts = (
+        "a man\rplays the guitar",
+        "a man\nplays the guitar",
+        "a man\u2028plays the guitar",
+        "a man\x0bplays the guitar",
+    )
+    references = {"v": {"references": [[(float(k), k + 1.0, "a man plays the guitar") for k in range(4)]]}}
+    found = {"v": [item(k, k + 1, text) for k, text in enumerate(texts)]}
+    assert evaluate(references, found, version, scorers=("ROUGE-L",)).scores["ROUGE-L"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("version", sorted(VERSIONS))
+def test_blank_against_blank_with_every_scorer(version: str) -> None:
+    blank = {"v": {"references": [[(0.0, 10.0, "")]]}}
+    scores = evaluate(blank, {"v": [item(0, 10, "")]}, version, scorers=ALL_BUT_METEOR).scores
+    # The toolkits' ROUGE-L of two blank sentences is 1; in `strict` neither is there.
+    assert scores["ROUGE-L"] == (0 if version == "strict" else 1)
+    assert scores["CIDEr"] == scores["BLEU-4"] == 0
+
+
 def test_signature_and_json_form() -> None:
     result = score({"v": EVENT}, {"v": [item(0, 10)]}, "2021")
     assert result.signature.startswith("densecap|version:2021|tiou:0.3,0.5,0.7,0.9|refs:2|")
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False)) == result.to_dict()
     assert set(result.to_dict()) == {"metric", "mode", "signature", "scores", "per_video", "coverage"}
     with pytest.raises(InputError, match="choose one of 2018, 2021"):
         score({"v": EVENT}, {}, "2017")

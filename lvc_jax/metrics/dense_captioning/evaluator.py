@@ -63,8 +63,8 @@ def evaluate(
 
     Returns:
         Scores as fractions: `<scorer>@0.3`, `precision@0.3`, `recall@0.3` for each threshold, and each name without `@`
-        as the mean over thresholds. Every score but those of
-        paragraphs is the mean of the videos that hold it in `per_video`.
+        as the mean over thresholds. Every score but those of paragraphs is the mean of the videos that hold it in
+        `per_video`.
 
     Raises:
         InputError: no reference video, malformed times or sentences, an unknown version or threshold.
