@@ -11,10 +11,10 @@ from lvc_jax.outputs import report
 
 # (header, metric, how to print it)
 COLUMNS = (
-    ("LS ROUGE-L", "live_score_rouge_l", "percent"),
-    ("wLS ROUGE-L", "weighted_live_score_rouge_l", "percent"),
-    ("LS BLEU-1", "live_score_bleu_1", "percent"),
-    ("LS BLEU-4", "live_score_bleu_4", "percent"),
+    ("LS ROUGE-L", "LS/ROUGE-L", "percent"),
+    ("wLS ROUGE-L", "wLS/ROUGE-L", "percent"),
+    ("LS BLEU-1", "LS/BLEU-1", "percent"),
+    ("LS BLEU-4", "LS/BLEU-4", "percent"),
     ("recall @.5", "recall_0.5", "percent"),
     ("prec. @.5", "precision_0.5", "percent"),
     ("split rec. @.5", "split_recall_0.5", "percent"),
