@@ -53,7 +53,12 @@ def slot_of(item: Mapping[str, Any], delta_t: float | None, slots: int) -> int:
 
 
 def slots_of_event(start: float, end: float, delta_t: float | None, slots: int) -> tuple[int, int]:
-    """The first and the last slot that the event overlaps, both included; none if the last is below the first."""
+    """The first and the last slot that the event overlaps, both included; none if the last is below the first.
+
+    An event without length overlaps nothing.
+    """
+    if end - start <= _TOLERANCE:
+        return 0, -1
     if delta_t is None:
         return 0, 0
     first = max(0, math.floor((start + _TOLERANCE) / delta_t))

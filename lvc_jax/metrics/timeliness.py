@@ -1,4 +1,4 @@
-"""How soon an event is captioned: captions must come as the actions unfold (Live Video Captioning paper, section 3.1)."""
+"""How soon an event is captioned: "as soon as the actions unfold" (Live Video Captioning paper, section 3.1)."""
 
 import dataclasses
 import math
@@ -126,11 +126,8 @@ def _matched(slots: Slots, rule: Rule) -> Bool[np.ndarray, " p"]:
 
 def merge(parts: Sequence[Delays]) -> Delays:
     """The events of all hosts or batches."""
-    return (
-        Delays(*(np.concatenate([np.zeros(0), *columns]) for columns in zip(*parts)))
-        if parts
-        else Delays(np.zeros(0), np.zeros(0))
-    )
+    nothing = Delays(np.zeros(0), np.zeros(0))
+    return Delays(*(np.concatenate(columns) for columns in zip(nothing, *parts)))
 
 
 def summary(events: Delays) -> dict[str, float | None]:

@@ -97,8 +97,8 @@ def summary(videos: Mapping[str, VideoScore], scorers: tuple[str, ...] | None = 
         scorers = next((video.scorers for video in videos.values()), ())
     result = {}
     for variant in VARIANTS:
-        means = np.array([video.curves[variant].mean(axis=0) for video in videos.values()]).reshape(-1, len(scorers))
-        values = means.mean(axis=0) if len(means) else np.zeros(len(scorers))
+        means = [video.curves[variant].mean(axis=0) for video in videos.values()]
+        values = np.mean(means, axis=0) if means else np.zeros(len(scorers))
         result.update({f"{variant}/{scorer}": float(value) for scorer, value in zip(scorers, values, strict=True)})
     return result
 
