@@ -15,8 +15,7 @@ from lvc_jax.data import annotations
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation import suite, table
 from lvc_jax.files import atomic_write
-from lvc_jax.metrics.live_score import Reading, VideoScore
-from lvc_jax.metrics.text.pairs import SCORERS
+from lvc_jax.metrics.live_score import Reading
 from lvc_jax.outputs import predictions
 
 FLAGS = flags.FlagValues()
@@ -29,22 +28,22 @@ SEGMENT_FRAMES = flags.DEFINE_string(
 )
 OUTPUT = flags.DEFINE_string("output", None, "JSON file for the scores.", flag_values=FLAGS)
 CLOCK = flags.DEFINE_enum(
-    "clock", "dt", ["dt", "prediction"], "Live Score: a slot is Δt of time, or a prediction.", flag_values=FLAGS
+    "clock", None, ["dt", "prediction"], "Live Score: a slot is Δt of time, or a prediction.", flag_values=FLAGS
 )
 GAMMA = flags.DEFINE_enum(
-    "gamma", "mean", ["mean", "aggregate"], "Live Score: how a slot's pairs make one number.", flag_values=FLAGS
+    "gamma", None, ["mean", "aggregate"], "Live Score: how a slot's pairs make one number.", flag_values=FLAGS
 )
 HISTORY = flags.DEFINE_enum(
-    "history", "min(K,w)", ["min(K,w)", "K"], "Live Score: denominator of the windowed forms.", flag_values=FLAGS
+    "history", None, ["min(K,w)", "K"], "Live Score: denominator of the windowed forms.", flag_values=FLAGS
 )
 SILENT = flags.DEFINE_enum(
-    "silent", "skip", ["skip", "one", "zero"], "Live Score: slots that are rightly silent.", flag_values=FLAGS
+    "silent", None, ["skip", "one", "zero"], "Live Score: slots that are rightly silent.", flag_values=FLAGS
 )
 MISSED = flags.DEFINE_enum(
-    "missed", "zero", ["zero", "skip"], "Live Score: slots with events and no caption.", flag_values=FLAGS
+    "missed", None, ["zero", "skip"], "Live Score: slots with events and no caption.", flag_values=FLAGS
 )
 USED = flags.DEFINE_enum(
-    "reference_sets", "both", ["both", "first"], "Live Score: annotation sets that count.", flag_values=FLAGS
+    "reference_sets", None, ["both", "first"], "Live Score: annotation sets that count.", flag_values=FLAGS
 )
 WINDOW = flags.DEFINE_integer("window", 5, "Live Score: slots of the history.", lower_bound=1, flag_values=FLAGS)
 
@@ -105,21 +104,11 @@ def main() -> None:
             "signature": signatures,
             "coverage": coverage,
             "scores": result.metrics,
-            "per_video": {video: _curves(score) for video, score in result.videos.items()},
+            "per_video": {video: score.data() for video, score in result.videos.items()},
         }
         with atomic_write(OUTPUT.value) as file:
             json.dump(content, file, ensure_ascii=False, allow_nan=False)
             file.write("\n")
-
-
-def _curves(score: VideoScore) -> dict[str, object]:
-    """Times and curves of one video, JSON-able."""
-    curves = {
-        f"{variant}_{scorer}": values[:, index].tolist()
-        for variant, values in score.curves.items()
-        for index, scorer in enumerate(SCORERS)
-    }
-    return {"time_s": score.time.tolist(), "false_positives": score.false_positives.tolist(), **curves}
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def test_score_over_time() -> None:
     figure = plots.score_over_time(time, curves, "T", others={"silent": (time, 0 * time)}, videos=np.arange(5, 0, -1))
     lines = figure.axes[0].get_lines()
     assert [line.get_label() for line in lines] == ["LS, silent", "LS", "wLS", "hLS", "whLS"]
-    np.testing.assert_allclose(lines[1].get_ydata(), 100 * curves["live_score"])
+    np.testing.assert_allclose(lines[1].get_ydata(), 100 * curves["LS"])
     assert plots.png(figure).startswith(b"\x89PNG")
 
 
