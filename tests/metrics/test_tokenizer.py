@@ -16,7 +16,7 @@ ROWS = [
     ("a t-shirt / a girl/toddler", "a t-shirt / a girl/toddler"),
     ("they cannot go", "they can not go"),
     ("$5.00 and 50% off", "$ 5.00 and 50 % off"),
-    ("at 10am", "at 10 am"),
+    ("at 10am or 10:30am", "at 10am or 10:30 am"),
     ("Mr. Smith in the U.S.A. etc.", "mr. smith in the u.s.a. etc."),
     ("wait... what", "wait what"),
     ("caf\u00e9 bar\nnew line", "caf bar new line"),

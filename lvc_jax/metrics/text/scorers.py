@@ -46,7 +46,7 @@ class PairScorer:
         workers: processes at most for METEOR; all cores if None.
 
     Raises:
-        InputError: an unknown scorer or reading.
+        InputError: an unknown scorer or reading; METEOR without its extra.
     """
 
     def __init__(self, scorers: Sequence[str], *, reading: Reading = "reference", workers: int | None = None):
@@ -54,6 +54,10 @@ class PairScorer:
         if unknown:
             raise InputError(f"text scores: scorer {unknown[0]!r}: choose from {', '.join(SCORERS)}")
         check(reading)
+        if "METEOR" in scorers and not _meteor().available():
+            raise InputError(
+                "text scores: METEOR: its resources are not installed: pip install 'lvc-jax[meteor]', or leave it out"
+            )
         self.scorers = tuple(scorers)
         self._reading: Reading = reading
         self._workers = workers
@@ -74,7 +78,7 @@ class PairScorer:
             {scorer: [n]}, fractions (CIDEr: 0 to 10, document frequencies over the n items of this call).
 
         Raises:
-            InputError: lengths differ, an item has no reference, or something is no string; METEOR without its extra.
+            InputError: lengths differ, an item has no reference, or something is no string.
         """
         index, coded = self._prepare(hypotheses, references)
         result = {}
@@ -163,6 +167,8 @@ class PairScorer:
         if "ROUGE-L" in self.scorers:
             rows["ROUGE-L"] = rouge.score(hypotheses, references, self._reading)
         if "METEOR" in self.scorers:
+            rows["METEOR"] = np.zeros((0, 23))
+        if "METEOR" in self.scorers and pairs:
             lines = [" ".join(tokens) for tokens in hypotheses]
             others = [[" ".join(tokens) for tokens in group] for group in references]
             # The first pair here: should the resources be missing or not compiled yet, that is met once.
