@@ -81,7 +81,7 @@ class PairScorer:
             InputError: lengths differ, an item has no reference, or something is no string.
         """
         index, coded = self._prepare(hypotheses, references)
-        result = {}
+        result: dict[str, np.ndarray] = {}
         if self._wants_bleu:
             result.update(zip(BLEU, bleu.score(self._bleu(index), self._reading).T, strict=True))
         if "METEOR" in self.scorers:
@@ -123,7 +123,7 @@ class PairScorer:
             raise InputError(f"text scores: group {group.min()} to {group.max()}: must be from 0 to {groups - 1}")
         index, coded = self._prepare(hypotheses, references)
         number = np.bincount(group, minlength=groups)
-        result = {}
+        result: dict[str, np.ndarray] = {}
         if self._wants_bleu:
             result.update(zip(BLEU, bleu.score(bleu.total(self._bleu(index), group, groups), self._reading).T))
         if "METEOR" in self.scorers:
@@ -147,23 +147,28 @@ class PairScorer:
     ) -> tuple[Int[np.ndarray, " n"], Items | None]:
         """Scores the new pairs; the place of each item among all pairs, and the coded items if CIDEr is wanted."""
         pairs = _pairs(hypotheses, references)
-        new = {pair: None for pair in pairs if pair not in self._place}
+        new: dict[Pair, int] = {}
+        for place, pair in enumerate(pairs):
+            if pair not in self._place:
+                new.setdefault(pair, place)
         sentences = {text: None for hyp, refs in new for text in (hyp, *refs) if text not in self._tokens}
         self._tokens.update(zip(sentences, tokenize_all(list(sentences)), strict=True))
-        self._score(list(new))
+        coded = items(*self._tokenised(pairs)) if "CIDEr" in self.scorers else None
+        self._score(list(new), None if coded is None else coded.take(np.fromiter(new.values(), np.int64, len(new))))
         self._place.update(zip(new, range(len(self._place), len(self._place) + len(new)), strict=True))
-        index = np.fromiter((self._place[pair] for pair in pairs), np.int64, len(pairs))
-        return index, items(*self._tokenised(pairs)) if "CIDEr" in self.scorers else None
+        return np.fromiter((self._place[pair] for pair in pairs), np.int64, len(pairs)), coded
 
     def _tokenised(self, pairs: Sequence[Pair]) -> tuple[list[Tokens], list[list[Tokens]]]:
         tokens = self._tokens
         return [tokens[hyp] for hyp, _ in pairs], [[tokens[text] for text in refs] for _, refs in pairs]
 
-    def _score(self, pairs: Sequence[Pair]) -> None:
+    def _score(self, pairs: Sequence[Pair], coded: Items | None) -> None:
+        """Keeps the scores of new pairs; `coded`: the same pairs, where they are coded already."""
         hypotheses, references = self._tokenised(pairs)
         rows = {}
         if self._wants_bleu:
-            rows["BLEU"] = np.column_stack(bleu.statistics(hypotheses, references))
+            coded = items(hypotheses, references) if coded is None else coded
+            rows["BLEU"] = np.column_stack(bleu.count(coded))
         if "ROUGE-L" in self.scorers:
             rows["ROUGE-L"] = rouge.score(hypotheses, references, self._reading)
         if "METEOR" in self.scorers:
