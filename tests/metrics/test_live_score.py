@@ -1,5 +1,7 @@
 """The Live Score: equations by hand, readings, invariances."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import live_score
 from lvc_jax.metrics.live_score import VARIANTS, Reading
+from lvc_jax.metrics.text import rouge
 from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 
 DAY = {
@@ -56,14 +59,56 @@ def test_readings_of_silent_and_missed_slots(options: dict, scores: list[float])
     np.testing.assert_allclose(video.gamma[:, 4], scores)
 
 
+EXAMPLE = {"duration": 30.0, "references": [[(0.0, 10.0, "a man runs"), (15.0, 25.0, "a dog barks")]]}
+SAID = [item(0, "a man runs"), item(1, "a man runs"), item(2, "a cat sleeps"), item(4, "a dog barks")]
+
+
 @pytest.mark.parametrize(
-    ("options", "last"), [({}, 1 / 4), ({"missed": "skip"}, 1 / 2), ({"clock": "prediction"}, 1 / 2)]
+    ("options", "gamma", "last", "mean"),
+    [
+        ({"mode": "reference"}, [1, 1, 0, 1], [0.917, 0.677, 0.750, 0.395], 0.896),
+        ({"clock": "prediction", "gamma": "aggregate"}, [1, 1, 0, 1], [0.750, 0.584, 0.250, 0.195], 0.854),
+        ({}, [1, 1, 0, 0, 1], [0.600, 0.491, 0.500, 0.500], 0.753),
+        ({"silent": "one"}, [1, 1, 0, 0, 1, 1], [0.667, 0.564, 1.0, 1.0], 0.739),
+        ({"missed": "skip"}, [1, 1, 0, 1], [0.750, 0.584, 0.500, 0.303], 0.854),
+    ],
 )
-def test_the_example_of_the_documentation(options: dict, last: float) -> None:
-    video = {"duration": 20.0, "references": [[(0.0, 15.0, "a man runs")]]}
-    said = [item(0, "a man runs"), item(3, "a man runs")]
-    curves = live_score.score_videos({"v": video}, {"v": said}, Reading(**options))["v"].curves
-    assert curves["LS"][-1, 4] == pytest.approx(last)
+def test_the_example_of_the_documentation(options: dict, gamma: list, last: list, mean: float) -> None:
+    videos = live_score.score_videos({"v": EXAMPLE}, {"v": SAID}, Reading(window=2, scorers=("ROUGE-L",), **options))
+    assert videos["v"].gamma[:, 0].tolist() == gamma
+    assert [videos["v"].curves[variant][-1, 0] for variant in VARIANTS] == pytest.approx(last, abs=5e-4)
+    assert live_score.summary(videos)["LS/ROUGE-L"] == pytest.approx(mean, abs=5e-4)
+
+
+def test_the_figure_set_as_data() -> None:
+    video = live_score.score_videos({"v": EXAMPLE}, {"v": SAID}, Reading(scorers=("BLEU-1", "ROUGE-L")))["v"]
+    data = json.loads(json.dumps(video.data(), allow_nan=False))
+    names = [f"{variant}/{scorer}" for scorer in ("BLEU-1", "ROUGE-L") for variant in VARIANTS]
+    assert list(data) == ["time_s", "false_positives", *names]
+    assert data["time_s"] == [5, 10, 15, 20, 25]
+    assert data["LS/ROUGE-L"] == pytest.approx([1, 1, 2 / 3, 1 / 2, 3 / 5])
+
+
+def test_pairs_are_shared_between_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    scored = []
+    shared = live_score.pair_scorer(Reading(scorers=("ROUGE-L", "CIDEr")))
+    original = rouge.score
+    monkeypatch.setattr(rouge, "score", lambda said, *rest: scored.extend(said) or original(said, *rest))
+    for options in ({}, {"silent": "one"}, {"missed": "skip"}):
+        reading = Reading(scorers=("ROUGE-L", "CIDEr"), **options)
+        live_score.score_videos({"v": EXAMPLE}, {"v": SAID}, reading, shared)
+    assert len(scored) == 2
+    with pytest.raises(InputError, match="has no BLEU-1"):
+        live_score.score_videos({"v": EXAMPLE}, {"v": SAID}, Reading(scorers=("BLEU-1",)), shared)
+
+
+def test_cider_does_not_depend_on_other_videos_or_later_captions() -> None:
+    reading = Reading(scorers=("CIDEr",))
+    alone = live_score.score_videos({"v": EXAMPLE}, {"v": SAID[:2]}, reading)["v"].gamma[:2]
+    both = live_score.score_videos({"w": DAY, "v": EXAMPLE}, {"v": SAID, "w": SAID}, reading)["v"].gamma[:2]
+    np.testing.assert_array_equal(alone, both)
+    # A copy: 10 times the mean over four orders, of which three words have three.
+    assert alone[0, 0] == pytest.approx(7.5)
 
 
 def test_the_printed_denominator_falls_without_a_fault() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Float, Int
 
+from lvc_jax.errors import InputError
 from lvc_jax.metrics.live_score.pairs import Slots
 from lvc_jax.metrics.live_score.reading import Reading
 from lvc_jax.metrics.text import cider
@@ -10,54 +11,67 @@ from lvc_jax.metrics.text.scorers import PairScorer
 from lvc_jax.metrics.text.tokenizer import tokenize_all
 
 
-def slot_scores(slots: Slots, reading: Reading) -> Float[np.ndarray, "k s"]:
+def pair_scorer(reading: Reading) -> PairScorer:
+    """A memory of pairs for the scorers of a reading; given to several calls, no pair is scored twice.
+
+    CIDEr is left out: it is the one score that a pair has only among others.
+    """
+    return PairScorer([name for name in reading.names if name != "CIDEr"])
+
+
+def slot_scores(slots: Slots, reading: Reading, scorer: PairScorer | None = None) -> Float[np.ndarray, "k s"]:
     """The scores of all slots.
 
     Args:
         slots: the slots and their pairs.
         reading: names the scorers and says how pairs make one number.
+        scorer: from `pair_scorer`; a new one if None.
 
     Returns:
         [k, s] in the order of `reading.names`; 0 (or the slot's constant) where nothing is compared.
 
     Raises:
-        InputError: METEOR without its resources.
+        InputError: METEOR without its resources; a `scorer` that lacks one of the reading's scorers.
     """
-    values = (_calls if reading.gamma == "aggregate" else _means)(slots, reading.names)
-    return values + slots.constant[:, None]
+    scorer = pair_scorer(reading) if scorer is None else scorer
+    lacking = next((name for name in reading.names if name not in (*scorer.scorers, "CIDEr")), None)
+    if lacking is not None:
+        raise InputError(f"live score: the given pair scorer has no {lacking}; make it with the same scorers")
+    result = np.zeros((len(slots.time), len(reading.names)))
+    if len(slots.slot):
+        values = (_calls if reading.gamma == "aggregate" else _means)(slots, scorer, "CIDEr" in reading.names)
+        for column, name in enumerate(reading.names):
+            result[:, column] = values[name]
+    return result + slots.constant[:, None]
 
 
-def _calls(slots: Slots, names: tuple[str, ...]) -> Float[np.ndarray, "k s"]:
-    result = np.zeros((len(slots.time), len(names)))
+def _calls(slots: Slots, scorer: PairScorer, cider_too: bool) -> dict[str, Float[np.ndarray, " k"]]:
     present, group = np.unique(slots.slot, return_inverse=True)
-    if len(present):
-        captions = [slots.captions[index] for index in slots.caption.tolist()]
-        references = [(slots.sentences[index],) for index in slots.sentence.tolist()]
-        values = PairScorer(names).calls(captions, references, group, len(present))
-        result[present] = np.stack([values[name] for name in names], axis=1)
+    captions = [slots.captions[index] for index in slots.caption.tolist()]
+    references = [(slots.sentences[index],) for index in slots.sentence.tolist()]
+    called = scorer.calls(captions, references, group, len(present))
+    if cider_too:
+        called |= PairScorer(["CIDEr"]).calls(captions, references, group, len(present))
+    result = {name: np.zeros(len(slots.time)) for name in called}
+    for name, values in called.items():
+        result[name][present] = values
     return result
 
 
-def _means(slots: Slots, names: tuple[str, ...]) -> Float[np.ndarray, "k s"]:
-    total = len(slots.time)
-    result = np.zeros((total, len(names)))
-    if not len(slots.slot):
-        return result
+def _means(slots: Slots, scorer: PairScorer, cider_too: bool) -> dict[str, Float[np.ndarray, " k"]]:
     caption_kind, captions = _distinct(slots.captions)
     sentence_kind, sentences = _distinct(slots.sentences)
     keys = caption_kind[slots.caption] * len(sentences) + sentence_kind[slots.sentence]
     pairs, index = np.unique(keys, return_inverse=True)
     said = [captions[kind] for kind in (pairs // len(sentences)).tolist()]
     meant = [(sentences[kind],) for kind in (pairs % len(sentences)).tolist()]
-    # CIDEr is the one score that a pair has only among others.
-    values = PairScorer([name for name in names if name != "CIDEr"]).sentence(said, meant)
-    values = {name: column[index] for name, column in values.items()}
-    if "CIDEr" in names:
+    values = {name: column[index] for name, column in scorer.sentence(said, meant).items()}
+    if cider_too:
         values["CIDEr"] = _cider(slots, caption_kind, captions)
-    number = np.maximum(np.bincount(slots.slot, minlength=total), 1)
-    for column, name in enumerate(names):
-        result[:, column] = np.bincount(slots.slot, weights=values[name], minlength=total) / number
-    return result
+    number = np.maximum(np.bincount(slots.slot, minlength=len(slots.time)), 1)
+    return {
+        name: np.bincount(slots.slot, weights=column, minlength=len(number)) / number for name, column in values.items()
+    }
 
 
 def _distinct(sentences: list[str]) -> tuple[Int[np.ndarray, " n"], list[str]]:

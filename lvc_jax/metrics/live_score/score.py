@@ -12,6 +12,7 @@ from lvc_jax.metrics.live_score.gamma import slot_scores
 from lvc_jax.metrics.live_score.pairs import collect
 from lvc_jax.metrics.live_score.reading import TOOLKIT_LABELS, Reading
 from lvc_jax.metrics.slots import Predictions, References
+from lvc_jax.metrics.text.scorers import PairScorer
 
 _TOOLKIT_KEYS = dict(zip(VARIANTS, ("results", "results_w", "results_h_no_w", "results_h"), strict=True))
 
@@ -47,7 +48,9 @@ class VideoScore(NamedTuple):
         return {name: values.tolist() for name, values in arrays.items()}
 
 
-def score_videos(references: References, predictions: Predictions, reading: Reading) -> dict[str, VideoScore]:
+def score_videos(
+    references: References, predictions: Predictions, reading: Reading, scorer: PairScorer | None = None
+) -> dict[str, VideoScore]:
     """The Live Scores of every video over time.
 
     Args:
@@ -55,6 +58,8 @@ def score_videos(references: References, predictions: Predictions, reading: Read
         predictions: {video: [{"timestamp": [start, end] seconds, "sentence", optionally "segment"}]}; a video
             without an entry has no caption; videos without references are ignored.
         reading: the choices that the equations leave open.
+        scorer: from `pair_scorer`, to score no pair again that an earlier call has scored (in another mode, at another
+            Δt); a new one if None.
 
     Returns:
         {video: VideoScore} for every video with at least one scored slot.
@@ -64,7 +69,7 @@ def score_videos(references: References, predictions: Predictions, reading: Read
     """
     clock.check(references, predictions, reading.delta_t if reading.clock == "dt" else None)
     slots = collect(references, predictions, reading)
-    gamma = slot_scores(slots, reading)
+    gamma = slot_scores(slots, reading, scorer)
     published = None
     if reading.mode == "reference":
         published = recursion(gamma, slots.false_positives, slots.counts, reading.window)
