@@ -5,7 +5,7 @@ import io
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
@@ -16,13 +16,21 @@ from matplotlib.figure import Figure
 
 from lvc_jax.files import atomic_write
 
-# The four variants in the paper's order: colour, and width of the line. Curves often coincide: a weighted one lies on
+
+class Curve(NamedTuple):
+    """How a curve is drawn: its colour and the width of its line in points."""
+
+    colour: str
+    width: float
+
+
+# The four variants in the paper's order. Curves often coincide: a weighted one lies on
 # its plain one where nothing false was said, and all four are one at first. So each is narrower than those below it.
 CURVES = {
-    "LS": ("#bfdbfe", 9.0),
-    "wLS": ("#3b82f6", 3.4),
-    "hLS": ("#fdba74", 6.0),
-    "whLS": ("#7c2d12", 1.2),
+    "LS": Curve("#bfdbfe", 9.0),
+    "wLS": Curve("#3b82f6", 3.4),
+    "hLS": Curve("#fdba74", 6.0),
+    "whLS": Curve("#7c2d12", 1.2),
 }
 _INK, _FAINT, _WRONG = "#1f2937", "#e5e7eb", "#dc2626"
 _FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}

@@ -48,8 +48,8 @@ def test_scores_and_coverage(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("predictions", "references", "more", "message"),
     [
-        (None, ANNOTATIONS, (), "no such file"),
-        ("{", ANNOTATIONS, (), "not JSON"),
+        (None, ANNOTATIONS, (), "no such predictions file"),
+        ("{", ANNOTATIONS, (), "not valid JSON"),
         ({"results": {"v": [{"timestamp": [0], "sentence": "a"}]}}, ANNOTATIONS, ("--segment_frames=60",), "video v"),
         ({"results": {"v": []}}, ANNOTATIONS, (), "--segment_frames is missing"),
         ({"results": {"zzz": []}}, ANNOTATIONS, ("--segment_frames=60",), "none of its videos"),

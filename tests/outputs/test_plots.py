@@ -74,7 +74,7 @@ def test_score_over_time() -> None:
     assert plots.png(figure).startswith(b"\x89PNG")
 
 
-def test_curves_that_coincide_are_all_seen() -> None:
+def test_no_curve_has_the_colour_of_another() -> None:
     time = np.arange(1.0, 30.0)
     same = np.full(29, 0.4)
 
