@@ -15,6 +15,7 @@ option and file. Prints a table (x 100), what was covered, and a signature that 
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 from absl import flags
 
@@ -106,7 +107,7 @@ _ACTIONS: dict[str, Callable[[Options], Scored]] = {
 
 
 def _options() -> Options:
-    values = {field.name: FLAGS[field.name].value for field in dataclasses.fields(Options)}
+    values: dict[str, Any] = {field.name: FLAGS[field.name].value for field in dataclasses.fields(Options)}
     if not values["predictions"] or not values["references"]:
         raise InputError("--predictions and --references are both needed; see --help")
     try:
