@@ -105,7 +105,7 @@ def timed(task: dict[str, Any], folder: str) -> dict[str, Any]:
 
 
 def draw_pairs(number: int) -> list[tuple[str, str]]:
-    """Tokenised captions of the second annotator beside those of the first for the same video, the same for every tool."""
+    """Tokenised captions of the second annotator beside those of the first for the same video."""
     first, second = (annotations_formats.read(path, "auto") for path in REFERENCES.value[:2])
     sentences = [
         (said.sentence, meant.sentence)
