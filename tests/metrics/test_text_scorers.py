@@ -58,6 +58,44 @@ def test_identical_captions_have_the_toolkits_odd_values() -> None:
     assert rouge.score([()], [[()]])[0] == 1
 
 
+def test_standard_reading_of_bleu() -> None:
+    def score(hypothesis: str, *references: str) -> list[float]:
+        stats = bleu.statistics([hypothesis.split()], [[text.split() for text in references]])
+        return list(bleu.score(stats, "standard")[0])
+
+    for words in range(1, 6):
+        assert score("a b c d e"[: 2 * words - 1], "a b c d e"[: 2 * words - 1]) == [1, 1, 1, 1]
+    assert score("", "a b") == score("", "") == score("x", "a") == [0, 0, 0, 0]
+    np.testing.assert_allclose(score("a b", "a b c d"), [math.exp(-1)] * 4, rtol=1e-12)
+    np.testing.assert_allclose(score("a b x", "a b c"), [2 / 3, math.sqrt(1 / 3), 0, 0], rtol=1e-12)
+    np.testing.assert_allclose(score("a b c", "a b", "a b c d"), [1, 1, 1, 1], rtol=1e-12)
+
+
+@given(st.lists(ITEM, min_size=1, max_size=6))
+def test_readings_agree_where_captions_share_a_4_gram(items: list) -> None:
+    hypotheses = [(*h, *"wxyz") for h, _ in items]
+    references = [[(*r, *"wxyz") for r in group] for _, group in items]
+    stats = bleu.statistics(hypotheses, references)
+    np.testing.assert_allclose(bleu.score(stats, "standard"), bleu.score(stats), rtol=1e-8)
+    single = [group[:1] for group in references]
+    np.testing.assert_allclose(rouge.score(hypotheses, single, "standard"), rouge.score(hypotheses, single), rtol=1e-12)
+
+
+def test_standard_reading_of_rouge() -> None:
+    # Precision of the first and recall of the second reference make the toolkits' value 1.
+    hypothesis, references = tuple("ab"), [tuple("abcd"), tuple("a")]
+    assert rouge.score([hypothesis], [references])[0] == 1
+    best = max(plain_rouge(hypothesis, [reference]) for reference in references)
+    np.testing.assert_allclose(rouge.score([hypothesis], [references], "standard")[0], best, rtol=1e-12)
+    assert rouge.score([(), (), ("a",)], [[()], [("a",)], [()]], "standard").tolist() == [0, 0, 0]
+
+
+def test_very_long_sentences() -> None:
+    long = tuple("ab" * 1000)
+    assert rouge.score([long, ("a", "b")], [[("b", "a")], [long]])[0] > 0
+    assert bleu.statistics([long], [[long]]).correct[0].tolist() == [2000, 1999, 1998, 1997]
+
+
 def test_corpus_value_of_two_pairs() -> None:
     pairs = [
         ("a man is standing in a room", "a man is seen standing in a kitchen"),

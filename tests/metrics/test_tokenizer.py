@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lvc_jax.metrics.text.tokenizer import tokenize
+from lvc_jax.metrics.text.tokenizer import tokenize, tokenize_all
 
 # Outputs of the original tokenizer (PTBTokenizer -lowerCase, then the toolkits' punctuation filter).
 ROWS = [
@@ -24,6 +26,40 @@ ROWS = [
     ("", ""),
     ("1 1/2 cups", "1\u00a01/2 cups"),
     ("he says no.", "he says no"),
+    ("don'ts and shouldn't've", "do n'ts and should n't 've"),
+    ("he'd've said it's o'brien's", "he 'd 've said it 's o'brien 's"),
+    ("y'all're gonna wanna lemme", "y' all 're gon na wan na lem me"),
+    ("'tis the '90s, rock'n'roll 'til '99", "'t is the '90s rock 'n' roll 'til '99"),
+    ("the dogs' tails and 'quoted' words", "the dogs tails and quoted words"),
+    ("ma'am c'mon you'all d'angelo ne'er", "ma'am c'mon you'all d'angelo ne'er"),
+    ("5'10\" or 6' tall", "5 10 or 6 tall"),
+    ("Wash. Mass. wash. mass. Ft. ft.", "wash. mass. wash mass ft. ft."),
+    ("Sat. Sun. Mon. Dept. et al. said", "sat sun mon. dept. et al. said"),
+    ("George W. Bush and person b. The end", "george w. bush and person b the end"),
+    ("No. 5, no.7 and no. Then", "no. 5 no. 7 and no then"),
+    ("a.m. P.M. U.S.-based anti-U.S. Ph.D. i.e., this", "a.m. p.m. u.s.-based anti-u.s. ph.d. i.e. this"),
+    ("again.; then over.: and end.", "again. then over. and end"),
+    ("1,000 2,000,000 3.14 .5 10:30:15 5,000people", "1,000 2,000,000 3.14 .5 10:30:15 5,000 people"),
+    ("-5 +5 a-5 -1,000 5-6 1--2", "-5 +5 a-5 -1,000 5-6 1 2"),
+    ("at 3.5-inch 10-15min 2x4 1080p 6ft. 103b", "at 3.5-inch 10-15min 2x4 1080p 6ft 103b"),
+    ("a,1 a:1 1.5lbs ,103b", "a ,1 a :1 1.5 lbs ,103 b"),
+    ("1/2cup 12/25/2010 1/8th 7c/Fr a/b/c/d he/she's", "1/2cup 12/25/2010 1/8th 7c/fr a/b/c / d he/she 's"),
+    ("2 3/4 cups, 11 1/2 and 1  1/2", "2\xa03/4 cups 11\xa01/2 and 1 1/2"),
+    ("call (555) 123-4567 or 925 606 0946", "call -lrb-555-rrb-\xa0123-4567 or 925\xa0606\xa00946"),
+    ("555-1234 555-123 200 300", "555-1234\xa0555-123 200 300"),
+    ("$5.00 US$5 50%off #1 #tag1 @user_1", "$ 5.00 us$ 5 50 % off # 1 #tag 1 @user_1"),
+    ("AT&T R&B's m&m's M&Ms &amp; &lt;b&gt;", "at&t r&b 's m & m 's m&m s & < b >"),
+    ("C++ C# f# a_b a=b **bold** a+b", "c++ c# f# a_b a = b ** bold ** a + b"),
+    ("me@x a.b@c.com, x@y's !@#", "me@x a.b@c.com, x@y's @ #"),
+    ("http://a.b/c, www.a.com youtube.com/watch foo.bar/baz", "http://a.b/c www.a.com youtube.com/watch foo.bar / baz"),
+    ('<b>bold</b> <br/> <3 < a > <a href="x">', '<b> bold </b> <br/> < 3 < a > <a\xa0href="x">'),
+    (":) :-( ;D =) :o :/ me:) :)x ^_^", ":-rrb- :--lrb- ;d =-rrb- o / me :-rrb- -rrb- x ^_^"),
+    ("-dash- a--b a-----b -- ------", "dash a b a ----- b ------"),
+    ("!! ?! !?! wow!great what?yes wow!)", "!! ?! !?! wow!great what?yes wow -rrb-"),
+    ("(in) [the] {box} a(s)", "-lrb- in -rrb- -lsb- the -rsb- -lcb- box -rcb- a -lrb- s -rrb-"),
+    ("... .... a... ok...then ok..then", "a. ok then ok then"),
+    ("`back' ``dbl'' \"q\"", "back dbl q"),
+    ("a\\/b a\\b |x| ~y^", "a\\/b a \\ b | x | ~ y ^"),
 ]
 
 
@@ -36,3 +72,32 @@ def test_rows_of_the_original(shared: Path) -> None:
     rows = json.loads((shared / "golden/text/tokenizer.json").read_text())["rows"]
     right = sum(" ".join(tokenize(row["raw"])) == row["tokens_joined"] for row in rows)
     assert right == len(rows) == 501
+
+
+MARKS = st.text(st.sampled_from("aAtTnN019'\".,:;!?-/&@#<>()_\\ "), max_size=12)
+
+
+@given(st.text(max_size=30) | MARKS)
+def test_any_text_gives_words(raw: str) -> None:
+    for token in tokenize(raw):
+        assert token
+        assert token == token.lower()
+        assert token.replace("\u00a0", "").isprintable() and " " not in token
+
+
+@given(st.lists(st.text(st.sampled_from("abcxyz\u00e9\u4e2d\n\t\x00-"), max_size=8), max_size=5))
+def test_blanks_of_any_kind_part_words(pieces: list[str]) -> None:
+    parted = [token for piece in pieces for token in tokenize(piece)]
+    for blank in (" ", "\n", "\r\n", "\t\x0b", "\u2028", "\u00a0"):
+        assert list(tokenize(blank.join(pieces))) == parted
+
+
+@given(st.lists(MARKS, max_size=6))
+def test_a_corpus_is_its_sentences(sentences: list[str]) -> None:
+    assert tokenize_all(sentences * 2) == [tokenize(sentence) for sentence in sentences] * 2
+
+
+@pytest.mark.parametrize("unit", ["a,", "a@", "<a ", "a.", "n't", "1 ", "1,", "http://", "\U0001f600", "\ud800"])
+def test_long_text_takes_no_long_time(unit: str) -> None:
+    # Rules that look far ahead at every character would take minutes.
+    tokenize(unit * 3000)

@@ -49,10 +49,10 @@ def count(coded: Items) -> Statistics:
         rows, item = coded.hypothesis_rows(order)
         largest = np.zeros(len(rows), np.int64)
         if coded.several:
-            np.maximum.at(largest, matches.row, matches.count)
+            np.maximum.at(largest, matches.row, matches.times)
         else:
-            largest[matches.row] = matches.count
-        clipped = np.minimum(table.count[rows], largest)
+            largest[matches.row] = matches.times
+        clipped = np.minimum(table.times[rows], largest)
         correct[:, order] = np.bincount(item, weights=clipped, minlength=len(coded))
     lengths = coded.words[coded.hypothesis]
     guess = np.maximum(0, lengths[:, None] - np.arange(ORDER)).astype(np.float64)

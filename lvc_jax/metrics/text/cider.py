@@ -116,12 +116,12 @@ def _cosine(coded: Items, weights: _Weights) -> Float[np.ndarray, " m"]:
     table, matches = coded.tables[weights.order], coded.matches[weights.order]
     hyp_rows, item = coded.hypothesis_rows(weights.order)
     hyp_weight = weights.of(item, table.gram[hyp_rows])
-    hyp = np.bincount(item, weights=(table.count[hyp_rows] * hyp_weight) ** 2, minlength=len(coded))
+    hyp = np.bincount(item, weights=(table.times[hyp_rows] * hyp_weight) ** 2, minlength=len(coded))
     ref_rows, pair = coded.reference_rows(weights.order)
-    ref_values = table.count[ref_rows] * weights.of(coded.owner[pair], table.gram[ref_rows])
+    ref_values = table.times[ref_rows] * weights.of(coded.owner[pair], table.gram[ref_rows])
     ref = np.bincount(pair, weights=ref_values**2, minlength=len(coded.owner))
-    clipped = np.minimum(table.count[hyp_rows][matches.row], matches.count)
-    products = clipped * matches.count * hyp_weight[matches.row] ** 2
+    clipped = np.minimum(table.times[hyp_rows][matches.row], matches.times)
+    products = clipped * matches.times * hyp_weight[matches.row] ** 2
     dot = np.bincount(matches.pair, weights=products, minlength=len(coded.owner))
     norm = np.sqrt(hyp)[coded.owner] * np.sqrt(ref)
     return np.divide(dot, norm, out=np.zeros(len(norm)), where=norm > 0)

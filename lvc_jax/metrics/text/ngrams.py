@@ -64,7 +64,7 @@ class Table(NamedTuple):
 
     keys: Index
     gram: Index
-    count: Index
+    times: Index
     start: Index
     kinds: int
 
@@ -102,12 +102,12 @@ class Matches(NamedTuple):
     """N-grams that a hypothesis shares with one of its references, one row each.
 
     `pair`: the reference's place among all references; `row`: the n-gram's row in the expanded hypotheses (see
-    `Items.hypothesis_rows`); `count`: how often the reference has it.
+    `Items.hypothesis_rows`); `times`: how often the reference has it.
     """
 
     pair: Index
     row: Index
-    count: Index
+    times: Index
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +130,17 @@ class Items:
 
     def __len__(self) -> int:
         return len(self.hypothesis)
+
+    def take(self, chosen: Index) -> "Items":
+        """Some of the items, their places ascending."""
+        if len(chosen) == len(self):
+            return self
+        place = np.full(len(self), -1)
+        place[chosen] = np.arange(len(chosen))
+        owner = place[self.owner]
+        return dataclasses.replace(
+            self, hypothesis=self.hypothesis[chosen], reference=self.reference[owner >= 0], owner=owner[owner >= 0]
+        )
 
     @functools.cached_property
     def several(self) -> bool:
@@ -162,7 +173,7 @@ class Items:
         found = np.searchsorted(table.keys, wanted)
         found[found == len(table.keys)] = 0
         hit = np.flatnonzero(table.keys[found] == wanted) if len(table.keys) else np.zeros(0, np.int64)
-        return Matches(pair[hit], rows[hit], table.count[found[hit]])
+        return Matches(pair[hit], rows[hit], table.times[found[hit]])
 
 
 def _rows(table: Table, sentences: Index) -> tuple[Index, Index]:

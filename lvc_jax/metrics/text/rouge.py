@@ -25,25 +25,23 @@ def _padded(words: np.ndarray, first: np.ndarray, lengths: np.ndarray, filler: i
     return result
 
 
-def _longest_common(hyp: Int[np.ndarray, "n a"], ref: Int[np.ndarray, "n b"]) -> Int[np.ndarray, " n"]:
+def _longest_common(short: Int[np.ndarray, "n a"], long: Int[np.ndarray, "n b"]) -> Int[np.ndarray, " n"]:
     """Length of the longest common subsequence of each pair of rows; paddings differ and equal no word."""
-    if hyp.shape[1] > ref.shape[1]:
-        hyp, ref = ref, hyp
-    row = np.zeros((ref.shape[1] + 1, len(hyp)), np.int32)
-    hyp, ref = np.ascontiguousarray(hyp.T), np.ascontiguousarray(ref.T)
-    for word in hyp:
-        grown = row[:-1] + (ref == word)
+    row = np.zeros((long.shape[1] + 1, len(short)), np.int32)
+    short, long = np.ascontiguousarray(short.T), np.ascontiguousarray(long.T)
+    for word in short:
+        grown = row[:-1] + (long == word)
         np.maximum(grown, row[1:], out=row[1:])
         np.maximum.accumulate(row, axis=0, out=row)
     return row[-1]
 
 
-def _batches(hyp: Int[np.ndarray, " n"], ref: Int[np.ndarray, " n"]) -> Iterator[Int[np.ndarray, " k"]]:
-    """Pairs of similar length together, as many as the area allows."""
-    order, begin = np.argsort(hyp + ref, kind="stable"), 0
+def _batches(short: Int[np.ndarray, " n"], long: Int[np.ndarray, " n"]) -> Iterator[Int[np.ndarray, " k"]]:
+    """Pairs of similar lengths together, as many as the area allows."""
+    order, begin = np.lexsort((long, short)), 0
     while begin < len(order):
         rows = order[begin : begin + _ROWS]
-        rows = rows[: max(1, _AREA // int(max(hyp[rows].max(), ref[rows].max())))]
+        rows = rows[: max(1, _AREA // int(long[rows].max()))]
         begin += len(rows)
         yield rows
 
@@ -81,11 +79,14 @@ def score(
     words, lengths = code(distinct)
     first = starts(lengths)[:-1]
     hyp, ref = index[:size][owner], index[size:]
+    # The length is symmetric, so that the loop runs over the shorter side.
+    swap = lengths[hyp] > lengths[ref]
+    short, long = np.where(swap, ref, hyp), np.where(swap, hyp, ref)
     common = np.zeros(len(flat), np.int64)
-    for rows in _batches(lengths[hyp], lengths[ref]):
+    for rows in _batches(lengths[short], lengths[long]):
         common[rows] = _longest_common(
-            _padded(words, first[hyp[rows]], lengths[hyp[rows]], -1),
-            _padded(words, first[ref[rows]], lengths[ref[rows]], -2),
+            _padded(words, first[short[rows]], lengths[short[rows]], -1),
+            _padded(words, first[long[rows]], lengths[long[rows]], -2),
         )
     precision, recall = common / lengths[hyp], common / lengths[ref]
     if reading == "reference":

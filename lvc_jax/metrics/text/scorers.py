@@ -46,7 +46,7 @@ class PairScorer:
         workers: processes at most for METEOR; all cores if None.
 
     Raises:
-        InputError: an unknown scorer or reading.
+        InputError: an unknown scorer or reading; METEOR without its extra.
     """
 
     def __init__(self, scorers: Sequence[str], *, reading: Reading = "reference", workers: int | None = None):
@@ -54,6 +54,10 @@ class PairScorer:
         if unknown:
             raise InputError(f"text scores: scorer {unknown[0]!r}: choose from {', '.join(SCORERS)}")
         check(reading)
+        if "METEOR" in scorers and not _meteor().available():
+            raise InputError(
+                "text scores: METEOR: its resources are not installed: pip install 'lvc-jax[meteor]', or leave it out"
+            )
         self.scorers = tuple(scorers)
         self._reading: Reading = reading
         self._workers = workers
@@ -74,10 +78,10 @@ class PairScorer:
             {scorer: [n]}, fractions (CIDEr: 0 to 10, document frequencies over the n items of this call).
 
         Raises:
-            InputError: lengths differ, an item has no reference, or something is no string; METEOR without its extra.
+            InputError: lengths differ, an item has no reference, or something is no string.
         """
         index, coded = self._prepare(hypotheses, references)
-        result = {}
+        result: dict[str, np.ndarray] = {}
         if self._wants_bleu:
             result.update(zip(BLEU, bleu.score(self._bleu(index), self._reading).T, strict=True))
         if "METEOR" in self.scorers:
@@ -119,7 +123,7 @@ class PairScorer:
             raise InputError(f"text scores: group {group.min()} to {group.max()}: must be from 0 to {groups - 1}")
         index, coded = self._prepare(hypotheses, references)
         number = np.bincount(group, minlength=groups)
-        result = {}
+        result: dict[str, np.ndarray] = {}
         if self._wants_bleu:
             result.update(zip(BLEU, bleu.score(bleu.total(self._bleu(index), group, groups), self._reading).T))
         if "METEOR" in self.scorers:
@@ -143,26 +147,33 @@ class PairScorer:
     ) -> tuple[Int[np.ndarray, " n"], Items | None]:
         """Scores the new pairs; the place of each item among all pairs, and the coded items if CIDEr is wanted."""
         pairs = _pairs(hypotheses, references)
-        new = {pair: None for pair in pairs if pair not in self._place}
+        new: dict[Pair, int] = {}
+        for place, pair in enumerate(pairs):
+            if pair not in self._place:
+                new.setdefault(pair, place)
         sentences = {text: None for hyp, refs in new for text in (hyp, *refs) if text not in self._tokens}
         self._tokens.update(zip(sentences, tokenize_all(list(sentences)), strict=True))
-        self._score(list(new))
+        coded = items(*self._tokenised(pairs)) if "CIDEr" in self.scorers else None
+        self._score(list(new), None if coded is None else coded.take(np.fromiter(new.values(), np.int64, len(new))))
         self._place.update(zip(new, range(len(self._place), len(self._place) + len(new)), strict=True))
-        index = np.fromiter((self._place[pair] for pair in pairs), np.int64, len(pairs))
-        return index, items(*self._tokenised(pairs)) if "CIDEr" in self.scorers else None
+        return np.fromiter((self._place[pair] for pair in pairs), np.int64, len(pairs)), coded
 
     def _tokenised(self, pairs: Sequence[Pair]) -> tuple[list[Tokens], list[list[Tokens]]]:
         tokens = self._tokens
         return [tokens[hyp] for hyp, _ in pairs], [[tokens[text] for text in refs] for _, refs in pairs]
 
-    def _score(self, pairs: Sequence[Pair]) -> None:
+    def _score(self, pairs: Sequence[Pair], coded: Items | None) -> None:
+        """Keeps the scores of new pairs; `coded`: the same pairs, where they are coded already."""
         hypotheses, references = self._tokenised(pairs)
         rows = {}
         if self._wants_bleu:
-            rows["BLEU"] = np.column_stack(bleu.statistics(hypotheses, references))
+            coded = items(hypotheses, references) if coded is None else coded
+            rows["BLEU"] = np.column_stack(bleu.count(coded))
         if "ROUGE-L" in self.scorers:
             rows["ROUGE-L"] = rouge.score(hypotheses, references, self._reading)
         if "METEOR" in self.scorers:
+            rows["METEOR"] = np.zeros((0, 23))
+        if "METEOR" in self.scorers and pairs:
             lines = [" ".join(tokens) for tokens in hypotheses]
             others = [[" ".join(tokens) for tokens in group] for group in references]
             # The first pair here: should the resources be missing or not compiled yet, that is met once.
