@@ -1,125 +1,165 @@
-"""Scores a predictions file against annotations: the suite of `evaluate` without a model.
+"""Scores a predictions file against annotations, by one metric of the field or by the suite of `evaluate`.
 
     python -m lvc_jax.score --predictions=predictions_150.json --references=val_1.json,val_2.json --output=scores.json
+    python -m lvc_jax.score --metric=dense_captioning --predictions=p.json --references=val_1.json,val_2.json
+    python -m lvc_jax.score --metric=soda --variants=a,b,c,d --predictions=p.json --references=val_1.json,val_2.json
+    python -m lvc_jax.score --metric=live_score --mode=reference --predictions=p.json --references=val_1.json,val_2.json
+    python -m lvc_jax.score --metric=text --predictions=captions.json --references=references.json --verify-with-java
+    python -m lvc_jax.score --metric=instantaneous_accuracy --subset=Test --predictions=d.json --references=a.json
+    python -m lvc_jax.score --metric=average_precision --mode=paper --predictions=d.json --references=a.json
 
-Δt comes from the file's header unless --segment_frames is given. Prints a table and the signatures.
+Mode `reference` gives the numbers that the original program prints, `paper` our reading, in which every odd case is
+defined. The default is `reference`; for live_score and the suite it is `paper`. docs/metrics.md explains every metric,
+option and file. Prints a table (x 100), what was covered, and a signature that names every choice.
 """
 
-import json
+import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from absl import flags
 
 from lvc_jax import cli
-from lvc_jax.data import annotations
 from lvc_jax.errors import InputError
-from lvc_jax.evaluation import suite, table
-from lvc_jax.files import atomic_write
-from lvc_jax.metrics.live_score import Reading, VideoScore
-from lvc_jax.metrics.text.pairs import SCORERS
-from lvc_jax.outputs import predictions
+from lvc_jax.evaluation import table
+from lvc_jax.evaluation.scoring import actions, captions, everything
+from lvc_jax.evaluation.scoring import show as terminal
+from lvc_jax.evaluation.scoring.java import compare
+from lvc_jax.evaluation.scoring.options import METRICS, MODES, Options
+from lvc_jax.evaluation.scoring.scored import Scored
+from lvc_jax.metrics.average_precision import IMPLEMENTATIONS
+from lvc_jax.metrics.dense_captioning import THRESHOLDS, VERSIONS
+from lvc_jax.metrics.soda import REFERENCE_SETS
+from lvc_jax.metrics.text.scorers import PairScorer
+from lvc_jax.outputs import plots
 
 FLAGS = flags.FlagValues()
-PREDICTIONS = flags.DEFINE_string("predictions", None, "Predictions file (JSON).", flag_values=FLAGS)
-REFERENCES = flags.DEFINE_list(
-    "references", None, "Annotation file, or the two files of two annotators.", flag_values=FLAGS
-)
-SEGMENT_FRAMES = flags.DEFINE_string(
-    "segment_frames", None, "Δt in frames at 30 per second, or 'video'.", flag_values=FLAGS
-)
-OUTPUT = flags.DEFINE_string("output", None, "JSON file for the scores.", flag_values=FLAGS)
-CLOCK = flags.DEFINE_enum(
-    "clock", "dt", ["dt", "prediction"], "Live Score: a slot is Δt of time, or a prediction.", flag_values=FLAGS
-)
-GAMMA = flags.DEFINE_enum(
-    "gamma", "mean", ["mean", "aggregate"], "Live Score: how a slot's pairs make one number.", flag_values=FLAGS
-)
-HISTORY = flags.DEFINE_enum(
-    "history", "min(K,w)", ["min(K,w)", "K"], "Live Score: denominator of the windowed forms.", flag_values=FLAGS
-)
-SILENT = flags.DEFINE_enum(
-    "silent", "skip", ["skip", "one", "zero"], "Live Score: slots that are rightly silent.", flag_values=FLAGS
-)
-MISSED = flags.DEFINE_enum(
-    "missed", "zero", ["zero", "skip"], "Live Score: slots with events and no caption.", flag_values=FLAGS
-)
-USED = flags.DEFINE_enum(
-    "reference_sets", "both", ["both", "first"], "Live Score: annotation sets that count.", flag_values=FLAGS
-)
-WINDOW = flags.DEFINE_integer("window", 5, "Live Score: slots of the history.", lower_bound=1, flag_values=FLAGS)
 
 
-def _load_references(paths: list[str]) -> dict[str, dict]:
-    if len(paths) > 2:
-        raise InputError(f"--references: {len(paths)} files; expected one, or two separated by a comma")
-    first, second = paths[0], paths[1] if len(paths) > 1 else None
-    return suite.plain_references(annotations.load(first, second=second).videos)
+def _text(name: str, default: str | None, meaning: str) -> None:
+    flags.DEFINE_string(name, default, meaning, flag_values=FLAGS)
 
 
-def _frames(header: dict) -> suite.SegmentFrames:
-    given = SEGMENT_FRAMES.value or header.get("segment_frames")
-    if given is None:
-        raise InputError(f"--segment_frames is missing, and the header of {PREDICTIONS.value} does not name one")
-    frames = suite.parse_segment_frames(str(given))
-    if len(frames) != 1:
-        raise InputError(f"--segment_frames={given}: a predictions file has one Δt")
-    return frames[0]
+def _choice(name: str, choices: list[str], meaning: str) -> None:
+    flags.DEFINE_enum(name, None, choices, meaning, flag_values=FLAGS)
+
+
+def _list(name: str, default: list[str] | None, meaning: str) -> None:
+    flags.DEFINE_list(name, default, meaning, flag_values=FLAGS)
+
+
+_choice("metric", list(METRICS), "What to score by; without it the suite of `evaluate`.")
+_text("predictions", None, "File to score.")
+_list("references", None, "Annotation file, or one for each annotator.")
+_choice("mode", list(MODES), "The original program's numbers, or ours.")
+_text("output", None, "JSON file for the scores.")
+_text("plot", None, "Folder for pictures (PNG).")
+_list("scorers", None, "Text scorers: BLEU-1, BLEU-2, BLEU-3, BLEU-4, METEOR, ROUGE-L, CIDEr.")
+flags.DEFINE_bool(
+    "verify-with-java", False, "Run the original METEOR, if Java is there, on a sample.", flag_values=FLAGS
+)
+flags.DEFINE_alias("verify_with_java", "verify-with-java", flag_values=FLAGS)
+_choice("version", list(VERSIONS), "Dense captioning: whose evaluator; default 2018, in mode paper strict.")
+_list("tiou", [f"{limit:g}" for limit in THRESHOLDS], "Dense captioning, SODA a: tIoU thresholds.")
+flags.DEFINE_bool("paragraph", False, "Dense captioning: also score paragraphs.", flag_values=FLAGS)
+_list("variants", ["c"], "SODA: a, b, c, d.")
+_choice(
+    "reference_sets",
+    ["both", "first", *REFERENCE_SETS],
+    "Annotation sets. Live Score: both or first; SODA: mean, merged or best.",
+)
+_text("segment_frames", None, "Live Score: Δt in frames, or 'video'; by default what the predictions file says.")
+flags.DEFINE_float("fps", 30.0, "Live Score: frames a second that Δt counts.", flag_values=FLAGS)
+flags.DEFINE_integer("window", 5, "Live Score: slots of the history.", lower_bound=1, flag_values=FLAGS)
+_choice("clock", ["dt", "prediction"], "Live Score: a slot is Δt of time, or a prediction.")
+_choice("gamma", ["mean", "aggregate"], "Live Score: how a slot's pairs make one number.")
+_choice("history", ["min(K,w)", "K"], "Live Score: denominator of the windowed forms.")
+_choice("silent", ["skip", "one", "zero"], "Live Score: slots that are rightly silent.")
+_choice("missed", ["zero", "skip"], "Live Score: slots with events and no caption.")
+_text("subset", None, "Online action detection: part of the videos; default Test, where there is one.")
+flags.DEFINE_float("slot", 0.5, "Online action detection: Δt in seconds.", flag_values=FLAGS)
+_choice("implementation", list(IMPLEMENTATIONS), "Average precision: whose rules; lstr, in paper standard.")
+_text("ambiguous", None, "Average precision: class of frames to leave out.")
+_list("ignore", [], "Average precision: classes that no mean contains.")
+flags.DEFINE_bool("per_stage", False, "Average precision: also score the ten stages of actions.", flag_values=FLAGS)
+
+_LIVE = ("segment_frames", "window", "clock", "gamma", "history", "silent", "missed", "reference_sets", "scorers")
+_TEXTUAL = ("scorers", "verify-with-java", "mode")
+# What each metric makes use of, beside predictions, references, output and plot.
+_USED: dict[str | None, tuple[str, ...]] = {
+    None: (*_LIVE, "mode"),
+    "text": _TEXTUAL,
+    "dense_captioning": (*_TEXTUAL, "version", "tiou", "paragraph"),
+    "soda": (*_TEXTUAL, "tiou", "variants", "reference_sets"),
+    "live_score": (*_TEXTUAL, *_LIVE, "fps"),
+    "instantaneous_accuracy": ("mode", "subset", "slot"),
+    "average_precision": ("mode", "subset", "slot", "implementation", "ambiguous", "ignore", "per_stage"),
+}
+_CAPTIONS: dict[str, Callable[[Options], tuple[Scored, PairScorer | None]]] = {
+    "text": captions.text,
+    "dense_captioning": captions.dense,
+    "soda": captions.soda,
+    "live_score": captions.live,
+}
+_ACTIONS: dict[str, Callable[[Options], Scored]] = {
+    "instantaneous_accuracy": actions.instantaneous_accuracy,
+    "average_precision": actions.average_precision,
+}
+
+
+def _options() -> Options:
+    values: dict[str, Any] = {field.name: FLAGS[field.name].value for field in dataclasses.fields(Options)}
+    if not values["predictions"] or not values["references"]:
+        raise InputError("--predictions and --references are both needed; see --help")
+    try:
+        values["tiou"] = tuple(float(word) for word in values["tiou"])
+    except ValueError as error:
+        raise InputError(f"--tiou={','.join(values['tiou'])}: {error}: give numbers above 0 and up to 1") from None
+    return Options(**values)
+
+
+def _unused(metric: str | None) -> list[str]:
+    """A note on given flags that say nothing to this metric."""
+    every = {name for names in _USED.values() for name in names}
+    names = sorted(name for name in every - set(_USED[metric]) if FLAGS[name].present)
+    given = ", ".join(f"--{name}" for name in names)
+    return [f"Not used by {'the suite' if metric is None else metric}: {given}."] if names else []
+
+
+def _score(metric: str | None, options: Options) -> tuple[Scored, str | None]:
+    """The score, and Δt if it is the suite's."""
+    if metric in _ACTIONS:
+        return _ACTIONS[metric](options), None
+    if metric is None:
+        scored, frames = everything.score(options)
+        return scored, str(frames)
+    scored, scorer = _CAPTIONS[metric](options)
+    if FLAGS["verify-with-java"].value:
+        scored = dataclasses.replace(scored, more={**scored.more, "java": compare(scorer)})
+    return scored, None
 
 
 def main() -> None:
-    if not PREDICTIONS.value or not REFERENCES.value:
-        raise InputError("--predictions and --references are both needed; see --help")
-    header, items = predictions.read(PREDICTIONS.value)
-    references = _load_references(REFERENCES.value)
-    frames = _frames(header)
-    unworded = next((video for video, own in items.items() if any("sentence" not in item for item in own)), None)
-    if unworded is not None:
-        raise InputError(f"{PREDICTIONS.value}: video {unworded}: a prediction without a sentence cannot be scored")
-    if not set(items) & set(references):
-        raise InputError(f"{PREDICTIONS.value}: none of its videos is in {', '.join(REFERENCES.value)}")
-    choices: dict[str, Any] = {
-        "clock": CLOCK.value,
-        "gamma": GAMMA.value,
-        "history": HISTORY.value,
-        "silent": SILENT.value,
-        "missed": MISSED.value,
-        "references": USED.value,
-        "window": WINDOW.value,
-    }
-    reading = Reading(**choices)
-    result = suite.score(references, items, frames, reading)
-    signatures = suite.signatures(frames, reading)
-    coverage = {
-        "videos_scored": len(set(items) & set(references)),
-        "videos_missing": len(set(references) - set(items)),
-        "videos_extra": len(set(items) - set(references)),
-        "predictions": sum(len(own) for own in items.values()),
-    }
-    table.show(PREDICTIONS.value, {str(frames): {"predictions": result.metrics}})
-    print("; ".join(f"{name.replace('_', ' ')}: {number}" for name, number in coverage.items()))
-    print("\n".join(signatures))
-    if OUTPUT.value:
-        content = {
-            "metric": "suite",
-            "mode": "paper",
-            "signature": signatures,
-            "coverage": coverage,
-            "scores": result.metrics,
-            "per_video": {video: _curves(score) for video, score in result.videos.items()},
-        }
-        with atomic_write(OUTPUT.value) as file:
-            json.dump(content, file, ensure_ascii=False, allow_nan=False)
-            file.write("\n")
-
-
-def _curves(score: VideoScore) -> dict[str, object]:
-    """Times and curves of one video, JSON-able."""
-    curves = {
-        f"{variant}_{scorer}": values[:, index].tolist()
-        for variant, values in score.curves.items()
-        for index, scorer in enumerate(SCORERS)
-    }
-    return {"time_s": score.time.tolist(), "false_positives": score.false_positives.tolist(), **curves}
+    options, metric = _options(), FLAGS["metric"].value
+    try:
+        scored, frames = _score(metric, options)
+    except InputError as error:
+        paths = (options.predictions, *options.references)
+        if str(error).startswith("--") or any(path in str(error) for path in paths):
+            raise
+        # The metrics know no files.
+        raise InputError(f"{options.predictions} against {','.join(options.references)}: {error}") from None
+    scored = dataclasses.replace(scored, notes=(*_unused(metric), *scored.notes))
+    if frames is None:
+        terminal.show(scored, f"{options.predictions}: {metric}")
+    else:
+        table.show(options.predictions, {frames: {"predictions": scored.scores}})
+        terminal.show_rest(scored)
+    if FLAGS["output"].value:
+        scored.write(FLAGS["output"].value)
+    if FLAGS["plot"].value:
+        for name, draw in scored.figures.items():
+            plots.save(draw(), f"{FLAGS['plot'].value}/{name}.png")
 
 
 if __name__ == "__main__":

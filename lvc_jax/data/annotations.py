@@ -8,7 +8,7 @@ from lvc_jax.data import annotations_formats
 from lvc_jax.data.annotations_repair import STRICT, Repair, clean_sentence, has_words, repair_times
 from lvc_jax.errors import InputError
 
-__all__ = ["Annotations", "Event", "Repair", "Video", "load"]
+__all__ = ["STRICT", "Annotations", "Event", "Repair", "Video", "load"]
 
 
 @dataclass(frozen=True)

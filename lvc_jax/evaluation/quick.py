@@ -21,5 +21,5 @@ def quick_score(
     Returns:
         {"live_score_rouge_l": fraction}.
     """
-    videos = live_score.score_videos(subset, predict(list(subset)), Reading(segment_frames))
-    return {"live_score_rouge_l": live_score.summary(videos)["live_score_rouge_l"]}
+    videos = live_score.score_videos(subset, predict(list(subset)), Reading(segment_frames, scorers=("ROUGE-L",)))
+    return {"live_score_rouge_l": live_score.summary(videos, ("ROUGE-L",))["LS/ROUGE-L"]}

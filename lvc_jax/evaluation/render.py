@@ -13,12 +13,11 @@ from lvc_jax.evaluation.baselines import NAMES
 from lvc_jax.evaluation.run import Results, Run
 from lvc_jax.evaluation.suite import SegmentFrames
 from lvc_jax.files import atomic_write
-from lvc_jax.metrics.live_score import VARIANTS
-from lvc_jax.metrics.text.pairs import SCORERS
+from lvc_jax.metrics.live_score import VARIANTS, Reading
 from lvc_jax.outputs import plots, predictions, report
 
 _TIMELINE_S = 60.0  # bars of longer videos would be too narrow to hold their sentences
-_SHOWN = SCORERS.index("rouge_l")
+_SHOWN = Reading().names.index("ROUGE-L")
 
 
 def rows(results: Results) -> dict[str, dict[str, dict[str, float | None]]]:

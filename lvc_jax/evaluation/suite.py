@@ -14,7 +14,6 @@ from lvc_jax.metrics import dense_captioning, live_score, online
 from lvc_jax.metrics.live_score import VARIANTS, Reading, VideoScore
 from lvc_jax.metrics.online import Counts
 from lvc_jax.metrics.slots import Predictions, References
-from lvc_jax.metrics.text.pairs import SCORERS
 
 SegmentFrames = int | Literal["video"]
 
@@ -95,7 +94,7 @@ def score(
     reading = dataclasses.replace(reading or Reading(), segment_frames=segment_frames)
     delta_t = None if segment_frames == "video" else segments.segment_seconds(segment_frames)
     videos = live_score.score_videos(references, predictions, reading) if live else {}
-    metrics: dict[str, float | None] = {**live_score.summary(videos)} if live else {}
+    metrics: dict[str, float | None] = {**live_score.summary(videos, reading.names)} if live else {}
     metrics.update(dense_captioning.precision_recall(references, predictions))
     if segment_frames != "video":
         cut = dense_captioning.precision_recall(split_references(references, segment_frames), predictions)
@@ -113,7 +112,7 @@ def signatures(segment_frames: SegmentFrames, reading: Reading | None = None) ->
 
 def over_time(
     videos: Mapping[str, VideoScore], references: References, segment_frames: int
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 4 5"], Int[np.ndarray, " k"]]:
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "k 4 s"], Int[np.ndarray, " k"]]:
     """The mean Live Scores of a set at every Δt.
 
     Args:
@@ -128,7 +127,8 @@ def over_time(
     delta_t = segments.segment_seconds(segment_frames)
     counts = {video: segments.num_segments(references[video]["duration"], segment_frames) for video in videos}
     slots = max(counts.values(), default=0)
-    sums, number = np.zeros((slots, len(VARIANTS), len(SCORERS))), np.zeros(slots, np.int64)
+    scorers = max((len(video.scorers) for video in videos.values()), default=len(Reading().names))
+    sums, number = np.zeros((slots, len(VARIANTS), scorers)), np.zeros(slots, np.int64)
     for video, result in videos.items():
         values = np.stack([result.curves[variant] for variant in VARIANTS], axis=1)
         ends = (np.arange(counts[video]) + 1) * delta_t

@@ -21,10 +21,10 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("LS ROUGE-L", "live_score_rouge_l", "percent", "Live Score: mean ROUGE-L of all segments up to now"),
-    Column("wLS ROUGE-L", "weighted_live_score_rouge_l", "percent", "Live Score, lowered by captions in silence"),
-    Column("LS BLEU-1", "live_score_bleu_1", "percent", "Live Score with BLEU-1, right words, in place of ROUGE-L"),
-    Column("LS BLEU-4", "live_score_bleu_4", "percent", "Live Score with BLEU-4, right runs of four words"),
+    Column("LS ROUGE-L", "LS/ROUGE-L", "percent", "Live Score: mean ROUGE-L of all segments up to now"),
+    Column("wLS ROUGE-L", "wLS/ROUGE-L", "percent", "Live Score, lowered by captions in silence"),
+    Column("LS BLEU-1", "LS/BLEU-1", "percent", "Live Score with BLEU-1, right words, in place of ROUGE-L"),
+    Column("LS BLEU-4", "LS/BLEU-4", "percent", "Live Score with BLEU-4, right runs of four words"),
     Column("recall @.5", "recall_0.5", "percent", "events that some caption's times overlap with tIoU above 0.5"),
     Column("prec. @.5", "precision_0.5", "percent", "captions whose times overlap some event with tIoU above 0.5"),
     Column("split rec. @.5", "split_recall_0.5", "percent", "the same recall, of events cut at the segments' borders"),

@@ -14,7 +14,8 @@ Counts = Mapping[str, Sequence[int]]
 """{video: a counter's number of events in each slot}."""
 
 
-def _plain(sentence: str) -> str:
+def plain(sentence: str) -> str:
+    """A caption as exact matches compare it: lower case, without outer blanks and the final period."""
     # Vocabularies end every caption with a period, annotators do not always.
     return sentence.lower().strip().rstrip(".").rstrip()
 
@@ -108,9 +109,9 @@ def score(
 
 def _right_captions(slot: Slot) -> list[bool]:
     """Whether each caption of the slot is exactly a reference there, best score first."""
-    wanted = {_plain(sentence) for sentence in slot.sentences}
+    wanted = {plain(sentence) for sentence in slot.sentences}
     ranked = sorted(slot.captions, key=_rank)
-    return [_plain(item["sentence"]) in wanted for item in ranked]
+    return [plain(item["sentence"]) in wanted for item in ranked]
 
 
 def _rank(item: Mapping[str, Any]) -> float:

@@ -18,22 +18,19 @@ from lvc_jax.files import atomic_write
 
 
 class Curve(NamedTuple):
-    """How a variant of the Live Score is drawn; a higher `order` lies above."""
+    """How a curve is drawn: its colour and the width of its line in points."""
 
-    label: str
     colour: str
-    style: Any
     width: float
-    order: float
 
 
-# The four variants in the paper's order. Without false captions the weighted ones equal the others, and early on the
-# windowed ones equal the whole: a thinner line, or one with gaps, always lies above the one it may coincide with.
+# The four variants in the paper's order. Curves often coincide: a weighted one lies on
+# its plain one where nothing false was said, and all four are one at first. So each is narrower than those below it.
 CURVES = {
-    "live_score": Curve("LS", "#2563eb", "-", 2.4, 2.2),
-    "weighted_live_score": Curve("wLS", "#f472b6", (0, (4, 4)), 1.8, 2.3),
-    "history_live_score": Curve("hLS", "#bfdbfe", "-", 5.5, 2.1),
-    "weighted_history_live_score": Curve("whLS", "#831843", (0, (1, 3)), 2.0, 2.4),
+    "LS": Curve("#bfdbfe", 9.0),
+    "wLS": Curve("#3b82f6", 3.4),
+    "hLS": Curve("#fdba74", 6.0),
+    "whLS": Curve("#7c2d12", 1.2),
 }
 _INK, _FAINT, _WRONG = "#1f2937", "#e5e7eb", "#dc2626"
 _FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}
@@ -96,19 +93,58 @@ def score_over_time(
             count.set_zorder(axes.get_zorder() - 1)
             axes.patch.set_visible(False)
             _bare(count, left=False)
-        marker = "o" if len(time) < 3 else ""
         for style, (name, (when, values)) in zip((":", "-.", (0, (1, 3)), (0, (5, 5))), (others or {}).items()):
             axes.plot(when, 100 * values, color="#6b7280", linestyle=style, linewidth=1.1, label=f"LS, {name}")
-        for variant, values in curves.items():
-            label, colour, style, width, order = CURVES[variant]
-            look: Any = {"color": colour, "linestyle": style, "linewidth": width, "zorder": order}
-            axes.plot(time, 100 * values, label=label, marker=marker, **look)
+        _draw_curves(axes, time, curves)
         axes.set(xlabel="time (s)", ylabel=ylabel, title=title)
-        axes.set_xlim(0, float(time[-1]) * 1.02 if len(time) else 1)
-        axes.set_ylim(bottom=0)
-        axes.grid(axis="y", color=_FAINT, linewidth=0.8)
-        _bare(axes, left=True)
         figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    return figure
+
+
+def _draw_curves(axes: Axes, time: Float[np.ndarray, " k"], curves: Mapping[str, Float[np.ndarray, " k"]]) -> None:
+    for variant, values in curves.items():
+        colour, width = CURVES[variant]
+        # A line of one or two values is hard to see.
+        dots: dict[str, Any] = {"marker": "o", "markersize": 2 + 1.6 * width, "markeredgewidth": 0}
+        marker = dots if len(time) < 3 else {}
+        order = 3 - width / 100
+        axes.plot(time, 100 * np.asarray(values), color=colour, linewidth=width, label=variant, zorder=order, **marker)
+    axes.set_xlim(0, float(np.max(time)) * 1.02 if len(time) else 1)
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y", color=_FAINT, linewidth=0.8)
+    _bare(axes, left=True)
+
+
+def live_scores_of_video(
+    time: Float[np.ndarray, " k"],
+    figures: Mapping[str, Float[np.ndarray, " k"]],
+    title: str,
+    *,
+    xlabel: str = "time (s)",
+) -> Figure:
+    """The figure set of one video: a row for each scorer, with its four Live Scores over time.
+
+    Args:
+        time: of each value: seconds, or the number of the prediction where a slot is a prediction.
+        figures: {"LS/BLEU-1": fractions [k], ...}, as `live_score.VideoScore.figures` gives them.
+        title: of the picture.
+        xlabel: what `time` is.
+
+    Returns:
+        The figure; `save` writes it.
+    """
+    scorers = list(dict.fromkeys(name.partition("/")[2] for name in figures))
+    with matplotlib.rc_context(_FONT):
+        figure = Figure(figsize=(8, 1.2 + 2.1 * max(1, len(scorers))), dpi=130, layout="constrained")
+        rows = figure.subplots(max(1, len(scorers)), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, scorer in zip(rows, scorers):
+            own = {name: figures[f"{name}/{scorer}"] for name in CURVES if f"{name}/{scorer}" in figures}
+            _draw_curves(axes, time, own)
+            axes.set_ylabel(f"{scorer} (x 100)" if scorer == "CIDEr" else f"{scorer} (%)")
+        rows[0].set_title(title)
+        rows[-1].set_xlabel(xlabel)
+        handles, labels = rows[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure
 
 

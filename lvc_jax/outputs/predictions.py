@@ -4,9 +4,9 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypedDict
 
+from lvc_jax.data.json_fields import read_json
 from lvc_jax.errors import InputError
 from lvc_jax.files import atomic_write
 
@@ -61,58 +61,58 @@ def write(
         file.write("\n")
 
 
-def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, list[Item]]]:
+def read(path: str | os.PathLike, *, reversed_times: bool = False) -> tuple[dict[str, Any], dict[str, list[Item]]]:
     """Reads a predictions file: the header ({} where there is none) and the items of every video.
+
+    Args:
+        path: the file.
+        reversed_times: let a timestamp end before it starts, for metrics that say what that means.
 
     Raises:
         InputError: no such file, not JSON, no "results", or an item without a valid timestamp and sentence.
     """
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"predictions {path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"predictions {path}: cannot be read: {error}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"predictions {path}: not JSON: {error}") from None
+    content = read_json(path, "predictions")
     results = content.get("results") if isinstance(content, dict) else None
     if not isinstance(results, dict):
         raise InputError(
             f'predictions {path}: no "results" object; expected {{"version": ..., "results": {{id: [...]}}}}'
         )
-    check_results(results, str(path))
+    check_results(results, str(path), reversed_times=reversed_times)
     header = content.get("header", {})
     if not isinstance(header, dict):
         raise InputError(f'predictions {path}: "header" is not an object')
     return header, results
 
 
-def check_results(results: Mapping[str, Any], where: str) -> None:
+def check_results(results: Mapping[str, Any], where: str, *, reversed_times: bool = False) -> None:
     """Raises an InputError that names the video, the item and the field if any item is malformed."""
     for video, items in results.items():
         if not isinstance(items, list | tuple):
             raise InputError(f"predictions {where}: video {video}: expected a list of items")
         for index, item in enumerate(items):
-            problem = _problem(item)
+            problem = _problem(item, reversed_times)
             if problem:
                 raise InputError(f"predictions {where}: video {video}: item {index}: {problem}")
 
 
-def _problem(item: Any) -> str | None:
+def _problem(item: Any, reversed_times: bool) -> str | None:
     if not isinstance(item, Mapping):
         return "expected an object"
     times = item.get("timestamp")
     if not isinstance(times, list | tuple) or len(times) != 2 or not all(_is_number(value) for value in times):
         return f"timestamp {times!r}: expected [start, end] in seconds"
-    if times[1] < times[0]:
+    if times[1] < times[0] and not reversed_times:
         return f"timestamp {list(times)!r}: ends before it starts"
-    if not isinstance(item.get("sentence"), str) and "tokens" not in item:
+    if not isinstance(item.get("sentence"), str) and ("sentence" in item or "tokens" not in item):
         return "no sentence"
-    for name in ("score", "proposal_score", "sentence_score"):
+    for name in ("score", "proposal_score", "sentence_score", "segment", "count"):
         if name in item and not _is_number(item[name]):
             return f"{name} {item[name]!r}: expected a finite number"
     return None
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False

@@ -41,7 +41,7 @@ def test_every_row_is_there(results: Results) -> None:
     assert [list(scores) for scores in results.scores.values()] == [methods] * 3
     silent = results.scores[60]["always_silent"].metrics
     assert silent["silent_kept"] == 1
-    assert silent["live_score_rouge_l"] == silent["exact_match"] == 0
+    assert silent["LS/ROUGE-L"] == silent["exact_match"] == 0
     assert results.scores[60]["most_frequent"].metrics["exact_match"] > 0
     assert results.scores[60]["model"].videos
 

@@ -41,15 +41,15 @@ def test_scores_and_coverage(tmp_path: Path) -> None:
     assert content["coverage"] == {"videos_scored": 1, "videos_missing": 1, "videos_extra": 1, "predictions": 1}
     curves = content["per_video"]["v"]
     assert curves["time_s"] == [2, 4, 8, 10]
-    assert curves["live_score_rouge_l"] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
-    assert content["scores"]["live_score_rouge_l"] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4 / 2)
+    assert curves["LS/ROUGE-L"] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+    assert content["scores"]["LS/ROUGE-L"] == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4 / 2)
 
 
 @pytest.mark.parametrize(
     ("predictions", "references", "more", "message"),
     [
-        (None, ANNOTATIONS, (), "no such file"),
-        ("{", ANNOTATIONS, (), "not JSON"),
+        (None, ANNOTATIONS, (), "no such predictions file"),
+        ("{", ANNOTATIONS, (), "not valid JSON"),
         ({"results": {"v": [{"timestamp": [0], "sentence": "a"}]}}, ANNOTATIONS, ("--segment_frames=60",), "video v"),
         ({"results": {"v": []}}, ANNOTATIONS, (), "--segment_frames is missing"),
         ({"results": {"zzz": []}}, ANNOTATIONS, ("--segment_frames=60",), "none of its videos"),

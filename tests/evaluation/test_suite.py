@@ -47,9 +47,9 @@ def test_split_references_end_with_their_events() -> None:
 
 def test_names_are_stable_and_values_json() -> None:
     metrics = suite.score(REFERENCES, PERFECT, 60).metrics
-    scorers = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l")
-    variants = ("live_score", "weighted_live_score", "history_live_score", "weighted_history_live_score")
-    expected = {f"{variant}_{scorer}" for variant in variants for scorer in scorers}
+    scorers = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr")
+    variants = ("LS", "wLS", "hLS", "whLS")
+    expected = {f"{variant}/{scorer}" for variant in variants for scorer in scorers}
     for kind in ("recall", "precision", "split_recall", "split_precision"):
         expected |= {f"{kind}_{limit}" for limit in ("0.3", "0.5", "0.7", "0.9")}
     expected |= {"exact_match", "exact_match_all", "silent_kept", "count_accuracy", "false_captions_per_silent_minute"}
@@ -63,7 +63,7 @@ def test_a_perfect_captioner() -> None:
     references = {"w": {"duration": 4.0, "references": [[(0.0, 2.0, "a dog barks loudly")]]}}
     metrics = suite.score(references, {"w": [item(0, "a dog barks loudly")]}, 60).metrics
     for name, value in metrics.items():
-        if "bleu" in name or "rouge" in name or "recall" in name or "precision" in name:
+        if "BLEU" in name or "ROUGE" in name or "recall" in name or "precision" in name:
             assert value == pytest.approx(1, abs=1e-8), name
 
 
@@ -80,7 +80,7 @@ def test_mean_curve_holds_the_newest_value_until_a_video_ends() -> None:
     time, values, number = suite.over_time(videos, REFERENCES, 60)
     assert time.tolist() == [2, 4, 6, 8, 10]
     assert number.tolist() == [2, 2, 1, 1, 1]
-    own = [videos[name].curves["live_score"][:, 4] for name in ("v", "w")]
+    own = [videos[name].curves["LS"][:, 4] for name in ("v", "w")]
     np.testing.assert_allclose(values[:2, 0, 4], [(own[0][0] + own[1][0]) / 2, (own[0][1] + own[1][0]) / 2])
     np.testing.assert_allclose(values[-1, 0, 4], own[0][-1])
     empty = suite.over_time({}, REFERENCES, 60)
@@ -104,6 +104,6 @@ def test_quick_score_is_the_suites_number() -> None:
         return PERFECT
 
     assert quick_score(predict, REFERENCES, 60) == {
-        "live_score_rouge_l": suite.score(REFERENCES, PERFECT, 60).metrics["live_score_rouge_l"]
+        "live_score_rouge_l": suite.score(REFERENCES, PERFECT, 60).metrics["LS/ROUGE-L"]
     }
     assert asked == ["v", "w"]

@@ -70,11 +70,11 @@ def test_score_over_time() -> None:
     figure = plots.score_over_time(time, curves, "T", others={"silent": (time, 0 * time)}, videos=np.arange(5, 0, -1))
     lines = figure.axes[0].get_lines()
     assert [line.get_label() for line in lines] == ["LS, silent", "LS", "wLS", "hLS", "whLS"]
-    np.testing.assert_allclose(lines[1].get_ydata(), 100 * curves["live_score"])
+    np.testing.assert_allclose(lines[1].get_ydata(), 100 * curves["LS"])
     assert plots.png(figure).startswith(b"\x89PNG")
 
 
-def test_curves_that_coincide_are_all_seen() -> None:
+def test_no_curve_has_the_colour_of_another() -> None:
     time = np.arange(1.0, 30.0)
     same = np.full(29, 0.4)
 
@@ -97,3 +97,30 @@ def test_score_without_any_video_is_drawn() -> None:
     nothing = np.zeros(0)
     figure = plots.score_over_time(nothing, dict.fromkeys(plots.CURVES, nothing), "T", videos=nothing)
     assert plots.png(figure).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("slots", [1, 2, 6])
+def test_curves_that_coincide_are_all_seen(slots: int) -> None:
+    time = np.arange(1.0, slots + 1)
+    figure = plots.score_over_time(time, dict.fromkeys(plots.CURVES, np.full(slots, 0.5)), "T")
+    for text in figure.legends:
+        text.set_visible(False)
+    pixels = (matplotlib.image.imread(io.BytesIO(plots.png(figure)))[..., :3] * 255).round().astype(int)
+    for colour, _ in plots.CURVES.values():
+        wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+        assert (np.abs(pixels - wanted).max(axis=-1) <= 2).sum() >= 10, colour
+
+
+def test_the_figure_set_of_a_video() -> None:
+    time = np.arange(1.0, 5.0)
+    names = [f"{variant}/{scorer}" for scorer in ("BLEU-1", "METEOR", "CIDEr") for variant in plots.CURVES]
+    figures = {name: np.full(4, index / 20) for index, name in enumerate(names)}
+    figure = plots.live_scores_of_video(time, figures, "v", xlabel="prediction")
+    assert [axes.get_ylabel() for axes in figure.axes] == ["BLEU-1 (%)", "METEOR (%)", "CIDEr (x 100)"]
+    assert figure.axes[-1].get_xlabel() == "prediction"
+    for row, axes in enumerate(figure.axes):
+        assert [line.get_label() for line in axes.get_lines()] == ["LS", "wLS", "hLS", "whLS"]
+        levels = [line.get_ydata()[0] for line in axes.get_lines()]
+        np.testing.assert_allclose(levels, 100 * np.arange(4 * row, 4 * row + 4) / 20)
+    assert plots.png(figure).startswith(b"\x89PNG")
+    assert plots.png(plots.live_scores_of_video(np.zeros(0), {}, "nothing")).startswith(b"\x89PNG")

@@ -38,6 +38,9 @@ def test_files_of_others_have_no_header(tmp_path):
         ({**ITEM, "timestamp": [2, 1]}, "ends before it starts"),
         ({"timestamp": [0, 1]}, "no sentence"),
         ({**ITEM, "score": float("inf")}, "score inf"),
+        ({**ITEM, "score": 10**400}, "score 1"),
+        ({**ITEM, "segment": "x"}, "segment 'x'"),
+        ({"timestamp": [0, 1], "sentence": 3, "tokens": [1]}, "no sentence"),
     ],
 )
 def test_malformed_items_are_named(tmp_path, item, message):
@@ -52,8 +55,10 @@ def test_malformed_items_are_named(tmp_path, item, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "not JSON"),
-        (b"\xff\xfe", "cannot be read"),
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"results": {"v": [], "v": []}}', "'v' occurs twice"),
         (b"[]", 'no "results"'),
         (b'{"results": []}', 'no "results"'),
         (b'{"results": {"v": {}}}', "video v: expected a list"),
@@ -67,8 +72,14 @@ def test_malformed_files_are_refused(tmp_path, content, message):
         predictions.read(path)
 
 
+def test_times_that_run_backwards_can_be_let_through(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"results": {"v": [{**ITEM, "timestamp": [2, 1]}]}}))
+    assert predictions.read(path, reversed_times=True)[1]["v"][0]["timestamp"] == [2, 1]
+
+
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"none\.json: no such file"):
+    with pytest.raises(InputError, match=r"none\.json: no such predictions file"):
         predictions.read(tmp_path / "none.json")
 
 

@@ -33,6 +33,11 @@ def _meteor() -> ModuleType:
     return importlib.import_module("lvc_jax.metrics.text.meteor")
 
 
+def meteor_available() -> bool:
+    """Whether METEOR's extra is installed."""
+    return bool(_meteor().available())
+
+
 def _meteor_statistics(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "n 23"]:
     return _meteor().statistics(hypotheses, references)
 
@@ -54,7 +59,7 @@ class PairScorer:
         if unknown:
             raise InputError(f"text scores: scorer {unknown[0]!r}: choose from {', '.join(SCORERS)}")
         check(reading)
-        if "METEOR" in scorers and not _meteor().available():
+        if "METEOR" in scorers and not meteor_available():
             raise InputError(
                 "text scores: METEOR: its resources are not installed: pip install 'lvc-jax[meteor]', or leave it out"
             )
@@ -133,6 +138,28 @@ class PairScorer:
         if coded is not None:
             result["CIDEr"] = _mean(cider.similarity(coded, group, groups, self._reading), group, number)
         return {name: np.where(number > 0, result[name], 0.0) for name in self.scorers}
+
+    @property
+    def pairs(self) -> int:
+        """Distinct pairs scored so far."""
+        return len(self._place)
+
+    def sample(self, number: int, seed: int = 0) -> tuple[list[str], list[list[str]]]:
+        """Pairs out of all that were scored, each at most once, as the original METEOR receives them.
+
+        Args:
+            number: of pairs at most.
+            seed: of the draw.
+
+        Returns:
+            captions and their references, tokens joined by blanks.
+        """
+        pairs = list(self._place)
+        if len(pairs) > number:
+            drawn = np.random.default_rng(seed).choice(len(pairs), number, replace=False)
+            pairs = [pairs[index] for index in sorted(drawn.tolist())]
+        hypotheses, references = self._tokenised(pairs)
+        return [" ".join(tokens) for tokens in hypotheses], [[" ".join(one) for one in own] for own in references]
 
     @property
     def _wants_bleu(self) -> bool:

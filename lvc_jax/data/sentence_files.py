@@ -1,0 +1,85 @@
+"""Files of captions without times, as the text scorers take them: one or more sentences under each id.
+
+JSON, in any of these forms: {id: sentence}, {id: [sentence, ...]}, {id: [{"caption": sentence}, ...]} (the toolkits'
+own form), a list [{"image_id": id, "caption": sentence}, ...] (COCO results), {"annotations": that list} (COCO
+annotations). "sentence" may stand for "caption", "id" or "video_id" for "image_id". Any other file than .json is plain
+text, a sentence a line; the number of the line, from 1, is its id.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from lvc_jax.data.json_fields import kind_of, read_json
+from lvc_jax.errors import InputError
+
+_IDS = ("image_id", "video_id", "id")
+_TEXTS = ("caption", "sentence")
+
+
+def read(path: str | os.PathLike) -> dict[str, list[str]]:
+    """The sentences of every id, in the order of the file.
+
+    Raises:
+        InputError: naming the file, the id and the field.
+    """
+    where = os.fspath(path)
+    if not where.lower().endswith(".json"):
+        return _read_lines(where)
+    content = read_json(path, "captions")
+    if isinstance(content, dict) and isinstance(content.get("annotations"), list):
+        content = content["annotations"]
+    if isinstance(content, dict) and isinstance(content.get("results"), dict):
+        content = content["results"]
+    if isinstance(content, list):
+        return _by_id(where, content)
+    if not isinstance(content, dict):
+        raise InputError(f"{where}: expected captions by id, found {kind_of(content)}")
+    result = {}
+    for name, value in content.items():
+        values = value if isinstance(value, list) else [value]
+        result[name] = [_text(f"{where}: id {name!r}: item {index}", item) for index, item in enumerate(values)]
+    return _filled(where, result)
+
+
+def _read_lines(where: str) -> dict[str, list[str]]:
+    try:
+        text = Path(where).read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{where}: no such captions file; check the path") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{where}: cannot be read: {error}") from None
+    # Not splitlines: only a line feed ends a line, or a sentence with an odd character would shift all that follow.
+    lines = text.removesuffix("\n").split("\n")
+    return _filled(where, {str(number): [line.removesuffix("\r")] for number, line in enumerate(lines, 1) if text})
+
+
+def _by_id(where: str, items: list[Any]) -> dict[str, list[str]]:
+    result: dict[str, list[str]] = {}
+    for index, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise InputError(f"{where}: item {index}: expected an object, found {kind_of(item)}")
+        name = next((item[field] for field in _IDS if field in item), None)
+        if isinstance(name, bool) or not isinstance(name, int | str):
+            raise InputError(f"{where}: item {index}: field {_IDS[0]!r}: expected an id (text or a whole number)")
+        result.setdefault(str(name), []).append(_text(f"{where}: id {str(name)!r}: item {index}", item))
+    return _filled(where, result)
+
+
+def _text(where: str, item: Any) -> str:
+    if isinstance(item, dict):
+        field = next((field for field in _TEXTS if field in item), None)
+        if field is None:
+            raise InputError(f"{where}: field {_TEXTS[0]!r} is missing")
+        item, where = item[field], f"{where}: field {field!r}"
+    if not isinstance(item, str):
+        raise InputError(f"{where}: expected text, found {kind_of(item)}")
+    return item
+
+
+def _filled(where: str, result: dict[str, list[str]]) -> dict[str, list[str]]:
+    if not result:
+        raise InputError(f"{where}: no captions in it")
+    return result

@@ -1,0 +1,230 @@
+"""The caption metrics of `score`: files in, `Scored` out."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from lvc_jax.data import sentence_files
+from lvc_jax.errors import InputError
+from lvc_jax.evaluation import suite
+from lvc_jax.evaluation.scoring import inputs
+from lvc_jax.evaluation.scoring.options import Options, chosen_scorers
+from lvc_jax.evaluation.scoring.scored import Scored
+from lvc_jax.metrics import dense_captioning, live_score
+from lvc_jax.metrics import soda as soda_metric
+from lvc_jax.metrics.live_score import TOOLKIT_LABELS, VideoScore
+from lvc_jax.metrics.live_score.gamma import pair_scorer
+from lvc_jax.metrics.signature import signature
+from lvc_jax.metrics.text.scorers import SCORERS, PairScorer
+from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
+from lvc_jax.outputs import plots, plots_scores
+
+Found = tuple[Scored, PairScorer | None]
+
+
+def _mode(options: Options) -> str:
+    return "reference" if options.reference else "paper"
+
+
+def text(options: Options) -> Found:
+    """Captions without times against their references, in one call of the scorers.
+
+    A reference without a caption is left out in `reference` (the toolkits refuse it) and an empty caption in `paper`.
+    """
+    said = sentence_files.read(options.predictions)
+    files = [sentence_files.read(path) for path in options.references]
+    meant = {name: [text for file in files for text in file.get(name, ())] for file in files for name in file}
+    several = next((name for name, own in said.items() if len(own) != 1), None)
+    if several is not None:
+        raise InputError(f"{options.predictions}: id {several!r}: {len(said[several])} captions; give one for each id")
+    lonely = next((name for name, own in meant.items() if not own), None)
+    if lonely is not None:
+        raise InputError(f"{options.references[0]}: id {lonely!r}: no reference sentence; give at least one")
+    names = [name for name in meant if name in said or not options.reference]
+    if not said.keys() & meant.keys():
+        raise InputError(
+            f"{options.predictions}: none of its ids has a reference: it has {next(iter(said))!r}, "
+            f"the references have {next(iter(meant))!r}"
+        )
+    scorers, notes = chosen_scorers(options)
+    scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
+    captions, sentences = [said.get(name, [""])[0] for name in names], [meant[name] for name in names]
+    corpus = scorer.calls(captions, sentences, np.zeros(len(names), np.int64), 1)
+    own = scorer.sentence(captions, sentences)
+    number = sorted({len(group) for group in sentences})
+    line = signature(
+        "text",
+        mode=_mode(options),
+        refs=f"{number[0]}-{number[-1]}" if len(number) > 1 else number[0],
+        missing="skip" if options.reference else "empty",
+        tok=TOKENIZER,
+        scorers=",".join(scorers),
+    )
+    scores = {name: float(corpus[name][0]) for name in scorers}
+    coverage = {
+        "videos_scored": len(names),
+        "videos_missing": len(meant.keys() - said.keys()),
+        "videos_extra": len(said.keys() - meant.keys()),
+        "predictions": len(said),
+        "predictions_without_match": len(said.keys() - meant.keys()),
+    }
+    rows = {name: {key: float(own[key][index]) for key in scorers} for index, name in enumerate(names)}
+    figures = {"text": functools.partial(plots_scores.bars, "Captions", scores)}
+    return Scored("text", _mode(options), line, scores, rows, coverage, notes=tuple(notes), figures=figures), scorer
+
+
+def dense(options: Options) -> Found:
+    """Offline dense captioning by one of the evaluators; `strict` is the reading `paper`."""
+    version = options.version or ("2018" if options.reference else "strict")
+    strict = dense_captioning.version_named(version).strict
+    if options.mode is not None and strict == options.reference:
+        raise InputError(f"--version={version}: belongs to --mode={'paper' if strict else 'reference'}; leave one out")
+    scorers, notes = chosen_scorers(options)
+    references = inputs.as_written(options.references, keep_places=True)
+    found = inputs.read_predictions(options.predictions, references, reversed_times=True)
+    scorer = PairScorer(scorers, reading=dense_captioning.version_named(version).reading)
+    result = dense_captioning.evaluate(
+        references,
+        found.items,
+        version,
+        thresholds=options.tiou,
+        scorers=scorers,
+        paragraph=options.paragraph,
+        pair_scorer=scorer,
+    )
+    names = [*scorers, "precision", "recall"]
+    lines = {name: [result.scores[f"{name}@{limit:g}"] for limit in options.tiou] for name in names}
+    scored = Scored(
+        "dense_captioning",
+        "paper" if strict else "reference",
+        result.signature,
+        result.scores,
+        result.per_video,
+        result.coverage,
+        notes=tuple(notes),
+        more={"version": version},
+        figures={"dense_captioning": functools.partial(plots_scores.over_thresholds, options.tiou, lines)},
+    )
+    return scored, scorer
+
+
+def soda(options: Options) -> Found:
+    """SODA; the reading `paper` is `strict`."""
+    scorers = tuple(options.scorers) if options.scorers is not None else ("METEOR",)
+    if len(scorers) != 1:
+        raise InputError(f"--scorers={','.join(scorers)}: soda takes one scorer, METEOR by default")
+    chosen_scorers(options)
+    mode = "reference" if options.reference else "strict"
+    references = inputs.as_written(options.references, keep_places=True)
+    found = inputs.read_predictions(options.predictions, references, reversed_times=True)
+    scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
+    result = soda_metric.evaluate(
+        references,
+        found.items,
+        options.variants,
+        reference_sets=options.reference_sets or "mean",
+        mode=mode,
+        scorer=scorers[0],
+        thresholds=options.tiou,
+        pair_scorer=scorer,
+    )
+    figures = {"soda": functools.partial(plots_scores.bars, "SODA", result.scores)}
+    scored = Scored(
+        "soda",
+        _mode(options),
+        result.signature,
+        result.scores,
+        result.per_video,
+        result.coverage,
+        figures=figures,
+    )
+    return scored, scorer
+
+
+def live(options: Options) -> Found:
+    """The Live Score; here the default reading is `paper`, as in `evaluate`.
+
+    On the Δt clock the references are repaired as those of `evaluate`; where a slot is a prediction they are taken as
+    they are written.
+    """
+    mode = options.mode or "paper"
+    clock = options.clock or ("prediction" if mode == "reference" else "dt")
+    notes: list[str] = []
+    if clock == "dt":
+        references, repairs = inputs.repaired(options.references)
+        notes += inputs.repair_notes(repairs)
+    else:
+        references = inputs.as_written(options.references, keep_places=False)
+    found = inputs.read_predictions(options.predictions, references, reversed_times=clock == "prediction")
+    default = tuple(TOOLKIT_LABELS) if mode == "reference" else SCORERS
+    scorers, missing = chosen_scorers(options, default)
+    frames, assumed = _frames(options, found, clock)
+    reading = live_score.Reading(frames, **options.live(mode=mode, fps=options.fps, scorers=scorers))
+    scorer = pair_scorer(reading)
+    videos = live_score.score_videos(references, found.items, reading, scorer)
+    scored = Scored(
+        "live_score",
+        mode,
+        reading.signature,
+        live_score.summary(videos, reading.names),
+        {video: own.data() for video, own in videos.items()},
+        _live_coverage(references, found, videos),
+        notes=(*notes, *missing, *assumed),
+        more=_toolkit_labels(reading),
+        figures=_live_figures(videos, clock),
+    )
+    return scored, scorer
+
+
+def _frames(options: Options, found: inputs.Predicted, clock: str) -> tuple[suite.SegmentFrames, list[str]]:
+    """Δt, and a note where neither flag nor file say what it is."""
+    given = options.segment_frames or found.header.get("segment_frames")
+    notes = []
+    if given is None:
+        given = 150
+        notes = ["Δt is 150 frames, the default: the predictions file names none."] if clock == "dt" else []
+    frames = suite.parse_segment_frames(str(given))
+    if len(frames) != 1:
+        raise InputError(f"--segment_frames={given}: a predictions file has one Δt")
+    return frames[0], notes
+
+
+def _toolkit_labels(reading: live_score.Reading) -> dict[str, Any]:
+    if reading.mode != "reference":
+        return {}
+    return {"toolkit_labels": {name: label for name, label in TOOLKIT_LABELS.items() if name in reading.names}}
+
+
+def _live_coverage(
+    references: inputs.References, found: inputs.Predicted, videos: Mapping[str, VideoScore]
+) -> dict[str, int]:
+    return {
+        "videos_scored": len(videos),
+        "videos_missing": len(references.keys() - found.items.keys()),
+        "videos_extra": len(found.items.keys() - references.keys()),
+        "predictions": found.number,
+        "predictions_without_match": int(sum(video.false_positives.sum() for video in videos.values())),
+        "slots": sum(len(video.time) for video in videos.values()),
+    }
+
+
+def _live_figures(videos: Mapping[str, VideoScore], clock: str) -> dict[str, Callable[[], Figure]]:
+    """The figure set of the videos with the highest, the median and the lowest Live Score."""
+    ranked = sorted(videos, key=lambda video: -float(videos[video].curves["LS"].mean()))
+    chosen = {"best": ranked[:1], "median": ranked[len(ranked) // 2 :][:1], "worst": ranked[-1:]}
+    return {
+        f"live_score_{rank}": functools.partial(_live_figure, name, videos[name], clock)
+        for rank, names in chosen.items()
+        for name in names
+    }
+
+
+def _live_figure(name: str, video: VideoScore, clock: str) -> Figure:
+    if clock == "dt":
+        return plots.live_scores_of_video(video.time, video.figures(), plots_scores.plain(f"Video {name}"))
+    number = np.arange(1.0, len(video.time) + 1)
+    title = plots_scores.plain(f"Video {name}")
+    return plots.live_scores_of_video(number, video.figures(), title, xlabel="prediction")

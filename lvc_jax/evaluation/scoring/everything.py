@@ -1,0 +1,63 @@
+"""What `evaluate` says of a model's captions, said of a predictions file."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from lvc_jax.errors import InputError
+from lvc_jax.evaluation import suite
+from lvc_jax.evaluation.scoring import inputs
+from lvc_jax.evaluation.scoring.options import Options, chosen_scorers
+from lvc_jax.evaluation.scoring.scored import Scored
+from lvc_jax.metrics.live_score import VARIANTS, Reading
+from lvc_jax.outputs import plots
+
+METRIC = "suite"
+
+
+def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
+    """The suite of `evaluate`: Live Score, localisation and what a viewer notices. Also returns Δt.
+
+    Raises:
+        InputError: a file that cannot be read; neither flag nor file name one Δt.
+    """
+    if options.mode == "reference":
+        raise InputError("--mode=reference needs --metric: without it the suite of evaluate is scored, mode paper")
+    references, repairs = inputs.repaired(options.references)
+    found = inputs.read_predictions(options.predictions, references)
+    given = options.segment_frames or found.header.get("segment_frames")
+    if given is None:
+        raise InputError(f"--segment_frames is missing, and the header of {options.predictions} does not name one")
+    frames = suite.parse_segment_frames(str(given))
+    if len(frames) != 1:
+        raise InputError(f"--segment_frames={given}: a predictions file has one Δt")
+    scorers = None if options.scorers is None else chosen_scorers(options)[0]
+    reading = Reading(**options.live(scorers=scorers))
+    result = suite.score(references, found.items, frames[0], reading)
+    coverage = {
+        "videos_scored": len(found.items.keys() & references.keys()),
+        "videos_missing": len(references.keys() - found.items.keys()),
+        "videos_extra": len(found.items.keys() - references.keys()),
+        "predictions": found.number,
+    }
+    scored = Scored(
+        METRIC,
+        "paper",
+        "; ".join(suite.signatures(frames[0], reading)),
+        result.metrics,
+        {video: own.data() for video, own in result.videos.items()},
+        coverage,
+        notes=tuple(inputs.repair_notes(repairs)),
+    )
+    if frames[0] == "video" or not result.videos:
+        return scored, frames[0]
+    draw = functools.partial(_over_time, result, references, frames[0], reading.names[-1])
+    return dataclasses.replace(scored, figures={"live_score": draw}), frames[0]
+
+
+def _over_time(result: suite.Result, references: inputs.References, frames: int, scorer: str):
+    time, means, number = suite.over_time(result.videos, references, frames)
+    column = next(iter(result.videos.values())).scorers.index(scorer)
+    curves = {variant: means[:, index, column] for index, variant in enumerate(VARIANTS)}
+    return plots.score_over_time(time, curves, f"{scorer}, mean of videos", videos=number.astype(np.float64))

@@ -1,0 +1,109 @@
+"""Annotation and prediction files in the form that the metrics take."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lvc_jax.data import annotations, annotations_formats
+from lvc_jax.errors import InputError
+from lvc_jax.evaluation import suite
+from lvc_jax.outputs import predictions
+
+References = dict[str, dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Predicted:
+    """A predictions file: its path, its header, and {video: [items with timestamp and sentence]}."""
+
+    path: str
+    header: Mapping[str, Any]
+    items: dict[str, list[Any]]
+
+    @property
+    def number(self) -> int:
+        """Predictions of all videos."""
+        return sum(len(items) for items in self.items.values())
+
+
+def read_predictions(path: str, references: Mapping[str, Any], *, reversed_times: bool = False) -> Predicted:
+    """Reads a predictions file whose items all have sentences, for some of the videos.
+
+    Args:
+        path: the file.
+        references: videos that are annotated; at least one of them must be in the file, unless it is empty.
+        reversed_times: let a timestamp end before it starts, for metrics that say what that means.
+
+    Raises:
+        InputError: naming the file, the video and the field.
+    """
+    header, items = predictions.read(path, reversed_times=reversed_times)
+    for video, own in items.items():
+        for index, item in enumerate(own):
+            if "sentence" not in item:
+                raise InputError(f"{path}: video {video}: item {index}: a prediction without a sentence has no score")
+    if items and not items.keys() & references.keys():
+        raise InputError(
+            f"{path}: none of its videos is annotated: it has {next(iter(items))!r}, "
+            f"the references have {next(iter(references))!r}"
+        )
+    return Predicted(path, header, dict(items))
+
+
+def as_written(paths: Sequence[str], *, keep_places: bool) -> References:
+    """References as the files have them, nothing repaired, videos of all files.
+
+    Args:
+        paths: annotation files, one for each annotator.
+        keep_places: a video that a file lacks has an empty annotation set in its place, so that place k is the same
+            file for every video; otherwise only the sets of the files that hold the video.
+
+    Returns:
+        {video: {"duration": seconds, "references": [[(start, end, sentence), ...], ...]}}.
+
+    Raises:
+        InputError: naming the file, the video and the field.
+    """
+    files = [annotations_formats.read(path, "auto") for path in paths]
+    places = [max(len(video.references) for video in file.values()) for file in files]
+    result: References = {}
+    for video in dict.fromkeys(name for file in files for name in file):
+        sets: list[list[tuple[float, float, str]]] = []
+        for file, number in zip(files, places):
+            own = file[video].references if video in file else ()
+            sets += [[(event.start, event.end, event.sentence) for event in events] for events in own]
+            sets += [[] for _ in range(number - len(own) if keep_places else 0)]
+        duration = next(file[video].duration for file in files if video in file)
+        result[video] = {"duration": duration, "references": sets}
+    return result
+
+
+def repaired(paths: Sequence[str]) -> tuple[References, Counter[str]]:
+    """References as `evaluate` has them, repaired by the rules of docs/data.md, and how often each repair was made.
+
+    Args:
+        paths: an annotation file, or the files of two annotators; videos that only the second has count too.
+
+    Raises:
+        InputError: more than two files, or a file that cannot be read.
+    """
+    if len(paths) > 2:
+        raise InputError(f"--references: {len(paths)} files; expected one, or two separated by a comma")
+    loaded = annotations.load(paths[0], second=paths[1] if len(paths) > 1 else None)
+    videos = dict(loaded.videos)
+    repairs = Counter(loaded.repairs)
+    if repairs.pop(annotations.Repair.SECOND_UNKNOWN, 0):
+        second = annotations.load(paths[1])
+        for video in second.videos.keys() - videos.keys():
+            repairs.update(second.video_repairs[video])
+        videos |= {video: own for video, own in second.videos.items() if video not in videos}
+    return suite.plain_references(videos), repairs
+
+
+def repair_notes(repairs: Counter[str]) -> list[str]:
+    """One sentence on the events that were changed or lost, if there are any."""
+    changed = {name: number for name, number in repairs.items() if name in annotations.STRICT}
+    if not changed:
+        return []
+    return ["References repaired: " + "; ".join(f"{name} ({number})" for name, number in changed.items()) + "."]

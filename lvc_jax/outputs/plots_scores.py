@@ -1,0 +1,77 @@
+"""Pictures of scores that have no time axis: one bar each, or one line over tIoU thresholds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+_INK, _FAINT, _BAR = "#1f2937", "#e5e7eb", "#2563eb"
+_FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}
+_STYLES = ("-", "--", "-.", ":")
+
+
+def plain(text: str) -> str:
+    """Text from a file as a picture can show it: no mathematics, nothing that is no character."""
+    return text.encode("ascii", "backslashreplace").decode().replace("$", r"\$")
+
+
+def bars(title: str, scores: Mapping[str, float | None]) -> Figure:
+    """A bar for each score.
+
+    Args:
+        title: of the picture.
+        scores: {name: fraction}; one that is missing or not finite has no bar.
+
+    Returns:
+        The figure; `plots.save` writes it.
+    """
+    with matplotlib.rc_context(_FONT):
+        figure = Figure(figsize=(8, 1.2 + 0.26 * max(1, len(scores))), dpi=130, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        values = [100 * value if value is not None and math.isfinite(value) else 0.0 for value in scores.values()]
+        drawn = axes.barh(range(len(values)), values, color=_BAR)
+        labels = [f"{v:.2f}" if s is not None and math.isfinite(s) else "-" for v, s in zip(values, scores.values())]
+        axes.bar_label(drawn, labels, padding=3, fontsize=8)
+        axes.set_yticks(range(len(values)), [plain(name) for name in scores])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 1.12 * max([1.0, *values]))
+        axes.set(title=title, xlabel="score (x 100)")
+        axes.grid(axis="x", color=_FAINT)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def over_thresholds(thresholds: Sequence[float], scores: Mapping[str, Sequence[float]]) -> Figure:
+    """Scores at each tIoU threshold, one line each; precision and recall beside the text scorers.
+
+    Args:
+        thresholds: tIoU.
+        scores: {name: fractions, one for each threshold}.
+
+    Returns:
+        The figure; `plots.save` writes it.
+    """
+    with matplotlib.rc_context(_FONT):
+        figure = Figure(figsize=(9, 3.6), dpi=130, layout="constrained")
+        FigureCanvasAgg(figure)
+        parts = figure.subplots(1, 2)
+        where = {name: int(name in ("precision", "recall")) for name in scores}
+        for index, (name, values) in enumerate(scores.items()):
+            style = _STYLES[index % len(_STYLES)]
+            parts[where[name]].plot(
+                thresholds, [100 * value for value in values], style, marker="o", markersize=4, label=name
+            )
+        for axes, title in zip(parts, ("Captions", "Localisation")):
+            axes.set(title=title, xlabel="tIoU", ylabel="score (x 100)")
+            axes.set_xticks(list(thresholds))
+            axes.set_ylim(bottom=0)
+            axes.grid(axis="y", color=_FAINT)
+            axes.spines[["top", "right"]].set_visible(False)
+            if axes.get_lines():
+                axes.legend(frameon=False, fontsize=8)
+    return figure
