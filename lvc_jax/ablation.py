@@ -14,6 +14,7 @@ from pathlib import Path
 from absl import flags
 
 from lvc_jax import cli
+from lvc_jax.data.datasets import open_dataset
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation.ablation import results, work
 from lvc_jax.evaluation.ablation.study import DATA, Study, chosen
@@ -35,9 +36,9 @@ def main() -> int:
         raise InputError(f"--dataset is missing: choose {' or '.join(DATA)}")
     if not OUTPUT.value:
         raise InputError("--output is missing: give a folder for the runs and their table")
-    study = Study(
-        DATA[DATASET.value], DATA_DIR.value, Path(OUTPUT.value), NUM_TRAIN_STEPS.value, chosen(VARIANTS.value)
-    )
+    variants, data = chosen(VARIANTS.value), DATA[DATASET.value]
+    open_dataset(DATA_DIR.value, DATASET.value, data.split)  # refuses what is not prepared before anything is written
+    study = Study(data, DATA_DIR.value, Path(OUTPUT.value), NUM_TRAIN_STEPS.value, variants)
     code = work.run(study, lambda line: print(line, flush=True))
     if code != cli.EXIT_OK:
         return code

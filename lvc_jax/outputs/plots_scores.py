@@ -108,7 +108,9 @@ def panels(title: str, values: Mapping[str, Mapping[str, Mapping[str, float]]]) 
             axes.grid(axis="y", color=_FAINT)
             axes.set_axisbelow(True)
             axes.spines[["top", "right"]].set_visible(False)
+            axes.margins(y=0.1)
         parts[0].set(ylabel="score (x 100)", ylim=(0, None))
         if shown:
-            parts[0].legend(frameon=False, fontsize=8, loc="lower left")
+            handles, labels = parts[0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=8)
     return figure

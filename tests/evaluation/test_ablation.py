@@ -146,11 +146,14 @@ def test_names_of_variants() -> None:
         ({"output": "o"}, "--dataset is missing"),
         ({"dataset": "moving_shapes"}, "--output is missing"),
         ({"dataset": "moving_shapes", "output": "o", "variants": ["x"]}, "--variants: x"),
+        ({"dataset": "moving_shapes", "output": "o", "data_dir": "nowhere"}, "moving_shapes.*prepare"),
     ],
 )
-def test_bad_flags(options: dict, message: str) -> None:
+def test_bad_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
     with given(ablation, **options), pytest.raises(InputError, match=message):
         ablation.main()
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_table_and_the_picture(small: Study, dataset, monkeypatch: pytest.MonkeyPatch) -> None:
