@@ -36,7 +36,8 @@ def find(entries: Sequence[str]) -> list[Row]:
             predictions_<Δt>.json; a single file says Δt in its header, or holds captions of whole videos.
 
     Returns:
-        In the order of the entries, each by rising Δt, whole videos first.
+        In the order of the entries, each by rising Δt, whole videos first. A single file whose name says no Δt counts
+        as captions of whole videos until `read` knows its header.
 
     Raises:
         InputError: nothing there, a name given twice, or a file whose header names another Δt than its name.
@@ -50,7 +51,7 @@ def find(entries: Sequence[str]) -> list[Row]:
         if any(row.model == name for row in rows):
             raise InputError(f"--predictions: two rows are called {name!r}; give names, as NAME=FOLDER")
         if path.is_file():
-            rows.append(Row(name, "video", str(path)))
+            rows.append(Row(name, _named(path) or "video", str(path)))
         elif path.is_dir():
             rows += _of_folder(name, path)
         else:
@@ -61,11 +62,16 @@ def find(entries: Sequence[str]) -> list[Row]:
 
 
 def _of_folder(name: str, folder: Path) -> list[Row]:
-    found = [(match[1], path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
-    if not found:
+    rows = [Row(name, frames, str(path)) for path in folder.iterdir() if (frames := _named(path)) is not None]
+    if not rows:
         raise InputError(f"--predictions: {folder}: no predictions file there; {_EXPECTED}")
-    rows = [Row(name, parse_segment_frames(frames)[0], str(path)) for frames, path in found]
     return sorted(rows, key=lambda row: 0 if row.segment_frames == "video" else row.segment_frames)
+
+
+def _named(path: Path) -> SegmentFrames | None:
+    """The Δt that a file's name says."""
+    match = _NAME.fullmatch(path.name)
+    return None if match is None else parse_segment_frames(match[1])[0]
 
 
 def read(row: Row, references: Mapping[str, Any]) -> tuple[Row, inputs.Predicted]:
@@ -79,6 +85,6 @@ def read(row: Row, references: Mapping[str, Any]) -> tuple[Row, inputs.Predicted
     if said is None:
         return row, found
     frames = parse_segment_frames(str(said))[0]
-    if _NAME.fullmatch(Path(row.path).name) and row.segment_frames not in (frames, "video"):
+    if _named(Path(row.path)) not in (None, frames):
         raise InputError(f"{row.path}: its header says Δt = {frames}, its name {row.segment_frames}; rename the file")
     return dataclasses.replace(row, segment_frames=frames), found
