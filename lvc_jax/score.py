@@ -15,6 +15,7 @@ option and file. Prints a table (x 100), what was covered, and a signature that 
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 from absl import flags
 
@@ -55,8 +56,9 @@ _text("output", None, "JSON file for the scores.")
 _text("plot", None, "Folder for pictures (PNG).")
 _list("scorers", None, "Text scorers: BLEU-1, BLEU-2, BLEU-3, BLEU-4, METEOR, ROUGE-L, CIDEr.")
 flags.DEFINE_bool(
-    "verify_with_java", False, "Run the original METEOR, if Java is there, on a sample.", flag_values=FLAGS
+    "verify-with-java", False, "Run the original METEOR, if Java is there, on a sample.", flag_values=FLAGS
 )
+flags.DEFINE_alias("verify_with_java", "verify-with-java", flag_values=FLAGS)
 _choice("version", list(VERSIONS), "Dense captioning: whose evaluator; default 2018, in mode paper strict.")
 _list("tiou", [f"{limit:g}" for limit in THRESHOLDS], "Dense captioning, SODA a: tIoU thresholds.")
 flags.DEFINE_bool("paragraph", False, "Dense captioning: also score paragraphs.", flag_values=FLAGS)
@@ -82,7 +84,7 @@ _list("ignore", [], "Average precision: classes that no mean contains.")
 flags.DEFINE_bool("per_stage", False, "Average precision: also score the ten stages of actions.", flag_values=FLAGS)
 
 _LIVE = ("segment_frames", "window", "clock", "gamma", "history", "silent", "missed", "reference_sets", "scorers")
-_TEXTUAL = ("scorers", "verify_with_java", "mode")
+_TEXTUAL = ("scorers", "verify-with-java", "mode")
 # What each metric makes use of, beside predictions, references, output and plot.
 _USED: dict[str | None, tuple[str, ...]] = {
     None: (*_LIVE, "mode"),
@@ -106,7 +108,7 @@ _ACTIONS: dict[str, Callable[[Options], Scored]] = {
 
 
 def _options() -> Options:
-    values = {field.name: FLAGS[field.name].value for field in dataclasses.fields(Options)}
+    values: dict[str, Any] = {field.name: FLAGS[field.name].value for field in dataclasses.fields(Options)}
     if not values["predictions"] or not values["references"]:
         raise InputError("--predictions and --references are both needed; see --help")
     try:
@@ -132,7 +134,7 @@ def _score(metric: str | None, options: Options) -> tuple[Scored, str | None]:
         scored, frames = everything.score(options)
         return scored, str(frames)
     scored, scorer = _CAPTIONS[metric](options)
-    if FLAGS["verify_with_java"].value:
+    if FLAGS["verify-with-java"].value:
         scored = dataclasses.replace(scored, more={**scored.more, "java": compare(scorer)})
     return scored, None
 

@@ -44,7 +44,7 @@ def read(path: str | os.PathLike) -> dict[str, list[str]]:
 
 def _read_lines(where: str) -> dict[str, list[str]]:
     try:
-        text = Path(where).read_text(encoding="utf-8-sig")
+        text = Path(where).read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{where}: no such captions file; check the path") from None
     except UnicodeDecodeError as error:
@@ -53,7 +53,7 @@ def _read_lines(where: str) -> dict[str, list[str]]:
         raise InputError(f"{where}: cannot be read: {error}") from None
     # Not splitlines: only a line feed ends a line, or a sentence with an odd character would shift all that follow.
     lines = text.removesuffix("\n").split("\n")
-    return _filled(where, {str(number): [line] for number, line in enumerate(lines, 1) if text})
+    return _filled(where, {str(number): [line.removesuffix("\r")] for number, line in enumerate(lines, 1) if text})
 
 
 def _by_id(where: str, items: list[Any]) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from lvc_jax.metrics import live_score
 from lvc_jax.metrics.live_score import TOOLKIT_LABELS, VARIANTS, Reading, VideoScore
 from lvc_jax.metrics.live_score.curves import curves, recursion
 from lvc_jax.metrics.live_score.pairs import collect
+from lvc_jax.metrics.text import meteor
 from tests.metrics.live_cases import merge_files, read
 
 KEYS = dict(zip(VARIANTS, ("results", "results_w", "results_h_no_w", "results_h")))
@@ -38,7 +39,8 @@ def case(shared: Path, request: pytest.FixtureRequest) -> Case:
 @pytest.fixture(params=[WITHOUT_METEOR, WITH_METEOR], ids=["without_meteor", "meteor"])
 def scorers(request: pytest.FixtureRequest) -> tuple[str, ...]:
     if request.param == WITH_METEOR:
-        pytest.importorskip("pycocoevalcap", reason="METEOR needs the extra [meteor]")
+        if not meteor.available():
+            pytest.skip("METEOR needs the extra [meteor]")
     return request.param
 
 

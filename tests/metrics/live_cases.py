@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from lvc_jax.metrics.live_score import Reading
-from lvc_jax.metrics.live_score.pairs import NO_EVENT
 from lvc_jax.metrics.text.scorers import PairScorer
 
+_NO_EVENT = "zzzzz"
 _WORDS = ("a", "man", "runs", "dog", "barks", "the")
 
 
@@ -68,7 +68,7 @@ def oracle_slots(
                 inter = max(0.0, min(b, e) - max(a, s))
                 union = min(max(b, e) - min(a, s), (b - a) + (e - s)) + 1e-8
                 met += [(item["sentence"], sentence)] if inter / union >= 0.001 else []
-            pairs = met or ([(item["sentence"], NO_EVENT)] if reading.gamma == "aggregate" else [])
+            pairs = met or ([(item["sentence"], _NO_EVENT)] if reading.gamma == "aggregate" else [])
             slots.append((pairs, 0 if met else 1, 0.0))
         return slots
     step = reading.delta_t or reference["duration"]
@@ -83,7 +83,7 @@ def oracle_slots(
         if said and here:
             slots.append(([(caption, sentence) for caption in said for sentence in here], 0, 0.0))
         elif said:
-            pairs = [(caption, NO_EVENT) for caption in said] if reading.gamma == "aggregate" else []
+            pairs = [(caption, _NO_EVENT) for caption in said] if reading.gamma == "aggregate" else []
             slots.append((pairs, len(said), 0.0))
         elif here and reading.missed == "zero":
             slots.append(([], 0, 0.0))

@@ -8,6 +8,7 @@ import pytest
 
 from lvc_jax.metrics import soda
 from lvc_jax.metrics.dense_captioning import evaluate
+from lvc_jax.metrics.text import meteor
 from tests.metrics.dense_inputs import golden, references_of
 
 NAMES = {
@@ -34,7 +35,6 @@ PUBLISHED = {
 @pytest.fixture(scope="session")
 def with_meteor() -> None:
     """Skips where METEOR's extra is not installed."""
-    meteor = pytest.importorskip("lvc_jax.metrics.text.meteor")
     if not meteor.available():
         pytest.skip("METEOR's resources are missing; install the extra [meteor]")
 

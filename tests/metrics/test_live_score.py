@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import live_score
 from lvc_jax.metrics.live_score import VARIANTS, Reading
+from lvc_jax.metrics.live_score.pairs import collect
 from lvc_jax.metrics.text import rouge
 from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 
@@ -100,6 +101,16 @@ def test_pairs_are_shared_between_readings(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(scored) == 2
     with pytest.raises(InputError, match="has no BLEU-1"):
         live_score.score_videos({"v": EXAMPLE}, {"v": SAID}, Reading(scorers=("BLEU-1",)), shared)
+
+
+def test_a_caption_cannot_say_the_word_that_matches_nothing() -> None:
+    word = collect({"v": DAY}, {}, Reading()).sentences[-1]
+    said = [{"timestamp": [15.0, 20.0], "sentence": f"{word} {word}q"}]
+    video = live_score.score_videos({"v": DAY}, {"v": said}, Reading(mode="reference", scorers=("BLEU-1", "ROUGE-L")))[
+        "v"
+    ]
+    assert video.false_positives.tolist() == [1]
+    assert video.gamma.max() < 1e-12
 
 
 def test_cider_does_not_depend_on_other_videos_or_later_captions() -> None:

@@ -162,19 +162,7 @@ def live(options: Options) -> Found:
     default = tuple(TOOLKIT_LABELS) if mode == "reference" else SCORERS
     scorers, missing = chosen_scorers(options, default)
     frames, assumed = _frames(options, found, clock)
-    reading = live_score.Reading(
-        frames,
-        mode=mode,
-        clock=options.clock,
-        gamma=options.gamma,
-        history=options.history,
-        silent=options.silent,
-        missed=options.missed,
-        references=options.reference_sets,
-        window=options.window,
-        fps=options.fps,
-        scorers=scorers,
-    )
+    reading = live_score.Reading(frames, **options.live(mode=mode, fps=options.fps, scorers=scorers))
     scorer = pair_scorer(reading)
     videos = live_score.score_videos(references, found.items, reading, scorer)
     scored = Scored(

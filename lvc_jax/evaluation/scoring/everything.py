@@ -33,16 +33,7 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
     if len(frames) != 1:
         raise InputError(f"--segment_frames={given}: a predictions file has one Δt")
     scorers = None if options.scorers is None else chosen_scorers(options)[0]
-    reading = Reading(
-        clock=options.clock,
-        gamma=options.gamma,
-        history=options.history,
-        silent=options.silent,
-        missed=options.missed,
-        references=options.reference_sets,
-        window=options.window,
-        scorers=scorers,
-    )
+    reading = Reading(**options.live(scorers=scorers))
     result = suite.score(references, found.items, frames[0], reading)
     coverage = {
         "videos_scored": len(found.items.keys() & references.keys()),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from lvc_jax.errors import InputError
+from lvc_jax.metrics.text import meteor
 from lvc_jax.metrics.text.scorers import PairScorer
 
 SAMPLE = 500
@@ -18,9 +19,6 @@ def compare(scorer: PairScorer | None) -> dict[str, Any]:
         InputError: METEOR was not among the scorers; no Java; METEOR's extra is missing.
     """
     if scorer is None or "METEOR" not in scorer.scorers:
-        raise InputError("--verify_with_java checks METEOR: it must be among the scorers")
-    # METEOR needs an extra that the other scorers do without.
-    from lvc_jax.metrics.text import meteor
-
+        raise InputError("--verify-with-java checks METEOR: it must be among the scorers")
     hypotheses, references = scorer.sample(SAMPLE)
     return meteor.verify_with_java(hypotheses, references)._asdict()

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 from lvc_jax.errors import InputError
 from lvc_jax.metrics.dense_captioning import THRESHOLDS
@@ -63,6 +64,11 @@ class Options:
     def reference(self) -> bool:
         """Whether the original's numbers are asked for, which is the default."""
         return self.mode != "paper"
+
+    def live(self, **more: Any) -> dict[str, Any]:
+        """The options of the Live Score, by the names of `live_score.Reading`, and more of them."""
+        names = ("clock", "gamma", "history", "silent", "missed", "window")
+        return {name: getattr(self, name) for name in names} | {"references": self.reference_sets} | more
 
 
 def chosen_scorers(options: Options, default: Sequence[str] = SCORERS) -> tuple[tuple[str, ...], list[str]]:

@@ -50,11 +50,11 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def table(scored: Scored, title: str) -> Table:
+def table(scored: Scored) -> Table:
     """The table; numbers x 100."""
     columns, rows = grid(scored)
     labels = scored.more.get("toolkit_labels", {})
-    made = Table(title=Text(printable(title)), title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    made = Table(box=box.SIMPLE_HEAD)
     made.add_column("x 100", no_wrap=True)
     for column in columns:
         made.add_column(column, justify="right", no_wrap=True)
@@ -68,10 +68,10 @@ def table(scored: Scored, title: str) -> Table:
 def show(scored: Scored, title: str) -> None:
     """Prints table, coverage, notes and signature."""
     console = Console()
-    made = table(scored, title)
     if not console.is_terminal or console.width < 40:
         console = Console(width=160)
-    console.print(made)
+    console.print(Text(printable(title), style="bold"))
+    console.print(table(scored))
     hidden = len(grid(scored)[1]) - _MOST_ROWS
     if hidden > 0:
         print(f"{hidden} more rows are in the output file")

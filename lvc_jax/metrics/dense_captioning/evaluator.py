@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from lvc_jax.metrics.dense_captioning.lines import as_read
 from lvc_jax.metrics.dense_captioning.localisation import (
     THRESHOLDS,
     TOLERANCE,
@@ -147,13 +148,19 @@ def _language(
         pairs = _paired(run, limit, rules)
         unmet = _unmet(run, pairs)
         own = np.concatenate([pairs.prediction, unmet])
+        # The order of the original's calls: by prediction, then by event.
+        order = np.argsort(own, kind="stable")
+        own = own[order]
         prediction.append(own)
-        reference.append(np.concatenate([pairs.event, np.full(len(unmet), len(texts) - 1)]))
+        reference.append(np.concatenate([pairs.event, np.full(len(unmet), len(texts) - 1)])[order])
         group.append(run.predictions.video[own] * len(limits) + index)
     present, place = np.unique(np.concatenate(group), return_inverse=True)
     hypotheses = captions[np.concatenate(prediction)].tolist()
-    sentences = [(text,) for text in texts[np.concatenate(reference)].tolist()]
-    found = pair_scorer.calls(hypotheses, sentences, place, len(present)) if len(present) else {}
+    sentences = texts[np.concatenate(reference)].tolist()
+    if not rules.strict:
+        hypotheses, sentences = as_read(hypotheses, place), as_read(sentences, place)
+    lists = [(text,) for text in sentences]
+    found = pair_scorer.calls(hypotheses, lists, place, len(present)) if len(present) else {}
     values = {}
     for scorer in scorers:
         flat = np.zeros(len(run.videos) * len(limits))

@@ -4,7 +4,8 @@ Common to `2018`, `2021` and `vidchapters` (as measured on the original programs
 of every annotation set that it meets at tIoU >= τ, a caption that meets none with a garbage reference; a scorer is
 called once per video and τ; the value is the mean over videos, then over τ. Precision and recall ask for tIoU strictly
 above τ. The union has a guard of 1e-8, so that an exact ratio falls just below its threshold. Only the first 1,000
-predictions of a video are read. A reversed interval meets nothing.
+predictions of a video are read. A reversed interval meets nothing. The tokenizer reads a call's captions as lines of
+one text (`lines`).
 
 Where the originals stop with an error, these versions give: an empty list of predictions counts as no prediction; a
 video without any event has recall and precision 0, and its captions meet the garbage; no predicted video gives 0.
@@ -16,7 +17,7 @@ video without any event has recall and precision 0, and its captions meet the ga
 - an event that nobody can describe (no length, reversed, no letter or digit) is left out;
 - a prediction without length or reversed stays, and meets nothing;
 - a video without events counts only if it has captions: they have precision 0 and meet the garbage, recall is left out;
-- the text scorers take their `standard` reading.
+- every caption is tokenised alone, and the text scorers take their `standard` reading.
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """Which captions and which reference sentences are compared in which slot: index arrays over a whole data set."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +15,8 @@ from lvc_jax.metrics.slots import Predictions, References
 _MEET = 0.001
 # With the prediction clock no more of a video's predictions are read, as in the toolkit.
 _MOST_PREDICTIONS = 1000
-# What the original scorers are given beside a caption that meets no event: one word that no caption has.
-NO_EVENT = "qxzvqxzvqxzvqxz"
+# What the original scorers are given beside a caption that meets no event: a word that no caption has.
+_NO_EVENT = "qxzvqxzvqxzvqxz"
 
 
 class Slots(NamedTuple):
@@ -29,8 +29,8 @@ class Slots(NamedTuple):
         false_positives: captions of each slot that describe no event, [k].
         constant: what is added to the score of each slot, [k]; it is not 0 only where nothing is compared.
         captions: the caption of each prediction.
-        sentences: the sentence of each reference event; the last one is `NO_EVENT`.
-        owner: the video of each entry of `sentences`, [m]; -1 for `NO_EVENT`.
+        sentences: the sentence of each reference event; the last one is a word that no caption has.
+        owner: the video of each entry of `sentences`, [m]; -1 for the last.
         slot, caption, sentence: of each pair: its slot, its index into `captions` and its index into `sentences`, [p].
     """
 
@@ -62,10 +62,18 @@ def collect(references: References, predictions: Predictions, reading: Reading) 
         ]
         for video, reference in references.items()
     }
-    sentences = [event[2] for own in events.values() for event in own] + [NO_EVENT]
+    said = (item["sentence"] for video in references for item in predictions.get(video, ()))
+    sentences = [*(event[2] for own in events.values() for event in own), _word_in_none(said)]
     owner = np.append(np.repeat(np.arange(len(events)), [len(own) for own in events.values()]), -1)
     gather = _by_prediction if reading.clock == "prediction" else _by_time
     return gather(references, predictions, events, sentences, owner, reading)
+
+
+def _word_in_none(captions: Iterable[str]) -> str:
+    word, text = _NO_EVENT, "\n".join(captions).lower()
+    while word in text:
+        word += "q"
+    return word
 
 
 def _join(left: Int[np.ndarray, " a"], right: Int[np.ndarray, " b"], slots: int) -> tuple[np.ndarray, np.ndarray]:

@@ -139,6 +139,11 @@ class PairScorer:
             result["CIDEr"] = _mean(cider.similarity(coded, group, groups, self._reading), group, number)
         return {name: np.where(number > 0, result[name], 0.0) for name in self.scorers}
 
+    @property
+    def pairs(self) -> int:
+        """Distinct pairs scored so far."""
+        return len(self._place)
+
     def sample(self, number: int, seed: int = 0) -> tuple[list[str], list[list[str]]]:
         """Pairs out of all that were scored, each at most once, as the original METEOR receives them.
 

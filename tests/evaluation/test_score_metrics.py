@@ -1,0 +1,225 @@
+"""The score command by metric: the file's form, defaults, notes, pictures, METEOR beside the original program."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lvc_jax import score
+from lvc_jax.errors import InputError
+from lvc_jax.evaluation import suite
+from lvc_jax.evaluation.scoring import options, show
+from lvc_jax.evaluation.scoring.scored import Scored
+from lvc_jax.metrics.text import meteor
+from tests.evaluation.score_runs import run, write
+
+ANNOTATIONS = {
+    "v": {"duration": 10.0, "timestamps": [[0, 4], [6, 10]], "sentences": ["A man runs.", "A dog barks."]},
+    "w": {"duration": 4.0, "timestamps": [[0, 4]], "sentences": ["A man runs."]},
+}
+SECOND = {"v": {"duration": 10.0, "timestamps": [[5, 9]], "sentences": ["A dog is barking loudly."]}}
+PREDICTIONS = {
+    "v": [
+        {"timestamp": [0, 2], "sentence": "a man runs"},
+        {"timestamp": [4.5, 6], "sentence": "a dog barks"},
+        {"timestamp": [6, 10], "sentence": "a dog barks"},
+    ],
+    "x": [],
+}
+DATABASE = {
+    "u": {"duration": 5.0, "subset": "Test", "annotations": [{"label": "A", "segment": [1, 3]}]},
+    "t": {"duration": 4.0, "subset": "Train", "annotations": [{"label": "B", "segment": [0, 2]}]},
+}
+DETECTED = {"u": [{"label": "A", "segment": [1, 2], "score": 0.5}]}
+CAPTIONS = ("text", "dense_captioning", "soda", "live_score")
+METRICS = (*CAPTIONS, "instantaneous_accuracy", "average_precision")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    first, second = write(tmp_path / "r.json", ANNOTATIONS), write(tmp_path / "s.json", SECOND)
+    return {
+        "predictions": str(write(tmp_path / "p.json", {"results": PREDICTIONS})),
+        "references": f"{first},{second}",
+    }
+
+
+def given(folder: Path, metric: str, files: dict[str, str]) -> dict[str, str]:
+    """Files and fast scorers for a metric."""
+    if metric == "text":
+        said = write(folder / "c.json", {"1": "a man runs", "2": "a dog"})
+        meant = write(folder / "d.json", {"1": ["A man runs.", "He runs."], "3": ["A cat."]})
+        return {"predictions": str(said), "references": str(meant), "scorers": "BLEU-4,ROUGE-L,CIDEr"}
+    if metric not in CAPTIONS:
+        return {
+            "predictions": str(write(folder / "e.json", {"results": DETECTED})),
+            "references": str(write(folder / "f.json", {"database": DATABASE})),
+        }
+    return files | {"scorers": "ROUGE-L" if metric == "soda" else "BLEU-4,ROUGE-L,CIDEr"}
+
+
+@pytest.mark.parametrize("mode", ["reference", "paper"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_form_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str], metric: str, mode: str
+) -> None:
+    found = run(tmp_path, metric=metric, mode=mode, **given(tmp_path, metric, files))
+    assert (found["metric"], found["mode"]) == (metric, mode)
+    assert found["signature"].count("\n") == 0 and found["signature"].endswith("|v:0.1.0")
+    assert {"videos_scored", "videos_missing", "videos_extra"} <= set(found["coverage"])
+    assert found["scores"] and all(isinstance(value, float) for value in found["scores"].values())
+    assert all(isinstance(own, dict) for own in found["per_video"].values())
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[-1] == found["signature"]
+    assert "videos missing: " in printed
+    # Order of keys apart, the same numbers whatever the order of videos.
+    assert found == run(tmp_path, metric=metric, mode=mode, **given(tmp_path, metric, files))
+
+
+def test_numbers_by_hand(tmp_path: Path, files: dict[str, str]) -> None:
+    own = given(tmp_path, "text", files)
+    found = run(tmp_path, metric="text", **own)
+    assert found["coverage"] == {
+        "videos_scored": 1,
+        "videos_missing": 1,
+        "videos_extra": 1,
+        "predictions": 2,
+        "predictions_without_match": 1,
+    }
+    assert found["scores"]["ROUGE-L"] == found["per_video"]["1"]["ROUGE-L"] == 1
+    assert run(tmp_path, metric="text", mode="paper", **own)["scores"]["ROUGE-L"] == 0.5
+    live = run(tmp_path, metric="live_score", mode="reference", **given(tmp_path, "live_score", files))
+    assert live["per_video"]["v"]["false_positives"] == [0, 1, 0]
+    assert live["per_video"]["v"]["LS/ROUGE-L"] == pytest.approx([1, 1 / 2, (1 + 1 / 2 + 1) / 3])
+    assert live["toolkit_labels"] == {"ROUGE-L": "ROUGE_L"}
+
+
+def test_the_live_score_equals_evaluates(tmp_path: Path, files: dict[str, str]) -> None:
+    everything = run(tmp_path, segment_frames=60, **files)
+    live = run(
+        tmp_path, metric="live_score", segment_frames=60, scorers="BLEU-1,BLEU-2,BLEU-3,BLEU-4,ROUGE-L,CIDEr", **files
+    )
+    assert live["scores"] == {name: everything["scores"][name] for name in live["scores"]}
+    assert live["per_video"] == everything["per_video"]
+    assert live["signature"] == everything["signature"].split("; ")[0] == suite.signatures(60)[0]
+
+
+def test_defaults_are_said(tmp_path: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "meteor_available", lambda: False)
+    found = run(tmp_path, metric="live_score", **files)
+    assert found["mode"] == "paper" and "|clock:dt150|" in found["signature"]
+    assert any("Δt is 150 frames" in note for note in found["notes"])
+    assert any("METEOR is left out" in note and "lvc-jax[meteor]" in note for note in found["notes"])
+    assert "METEOR" not in "".join(found["scores"])
+    accuracy = given(tmp_path, "instantaneous_accuracy", files)
+    found = run(tmp_path, "--window=3", "--version=2021", metric="instantaneous_accuracy", **accuracy)
+    assert found["notes"][0] == "Not used by instantaneous_accuracy: --version, --window."
+    assert list(found["per_video"]) == ["u"]
+    assert "'Test', the default" in found["notes"][1]
+    assert list(run(tmp_path, metric="average_precision", subset="Train", mode="paper", **accuracy)["per_video"]) == [
+        "t"
+    ]
+
+
+def test_evaluators_by_name(tmp_path: Path, files: dict[str, str]) -> None:
+    own = given(tmp_path, "dense_captioning", files)
+    for version, mode in (
+        ("2018", "reference"),
+        ("2021", "reference"),
+        ("vidchapters", "reference"),
+        ("strict", "paper"),
+    ):
+        found = run(tmp_path, metric="dense_captioning", version=version, **own)
+        assert (found["version"], found["mode"]) == (version, mode)
+    assert run(tmp_path, metric="dense_captioning", mode="paper", **own)["version"] == "strict"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--metric=dense_captioning", "--version=strict", "--mode=reference"), "belongs to --mode=paper"),
+        (("--metric=average_precision", "--implementation=lstr", "--mode=paper"), "belongs to --mode=reference"),
+        (("--metric=text", "--scorers=BLEU"), "--scorers: 'BLEU'"),
+        (("--metric=text", "--scorers=CIDEr,CIDEr"), "none twice"),
+        (("--metric=soda", "--scorers=CIDEr,ROUGE-L"), "one scorer"),
+        (("--metric=soda", "--variants=e", "--scorers=ROUGE-L"), "variant 'e'"),
+        (("--metric=dense_captioning", "--tiou=a"), "--tiou=a"),
+        (("--metric=dense_captioning", "--tiou=0.5,2", "--scorers=ROUGE-L"), "tIoU thresholds"),
+        (("--metric=live_score", "--scorers=ROUGE-L", "--segment_frames=24,48"), "one Δt"),
+        (("--metric=live_score", "--scorers=ROUGE-L", "--mode=reference", "--clock=dt"), "clock"),
+        (("--mode=reference",), "needs --metric"),
+        (("--metric=text", "--scorers=ROUGE-L", "--verify-with-java"), "must be among the scorers"),
+    ],
+)
+def test_choices_that_do_not_fit(tmp_path: Path, files: dict[str, str], flags: tuple[str, ...], message: str) -> None:
+    metric = flags[0].partition("=")[2]
+    own = given(tmp_path, metric if metric in METRICS else "dense_captioning", files)
+    own = {name: value for name, value in own.items() if name != "scorers"}
+    with pytest.raises(InputError, match=message):
+        run(tmp_path, *flags, **own)
+
+
+def test_predictions_without_any_annotated_video(tmp_path: Path, files: dict[str, str]) -> None:
+    stranger = write(tmp_path / "q.json", {"results": {"zz": []}})
+    for metric in CAPTIONS:
+        with pytest.raises(InputError, match=r"q\.json"):
+            run(tmp_path, **given(tmp_path, metric, files) | {"metric": metric, "predictions": stranger})
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_pictures(tmp_path: Path, files: dict[str, str], metric: str) -> None:
+    folder = tmp_path / "plots"
+    run(tmp_path, metric=metric, plot=folder, **given(tmp_path, metric, files))
+    pictures = sorted(folder.iterdir())
+    assert pictures and all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+    if metric == "live_score":
+        assert [path.stem for path in pictures] == ["live_score_best", "live_score_median", "live_score_worst"]
+
+
+def test_the_pictures_of_the_suite(tmp_path: Path, files: dict[str, str]) -> None:
+    run(tmp_path, segment_frames=60, plot=tmp_path / "plots", **files)
+    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["live_score.png"]
+
+
+def test_meteor_beside_the_original_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str]
+) -> None:
+    if not meteor.available() or shutil.which("java") is None:
+        pytest.skip("needs the extra [meteor] and Java")
+    own = given(tmp_path, "text", files) | {"scorers": "METEOR"}
+    found = run(tmp_path, "--verify-with-java", metric="text", **own)
+    assert found["java"] == {"items": 1, "differing": 0, "largest": pytest.approx(0, abs=1e-12)}
+    assert run(tmp_path, "--verify_with_java", metric="text", **own)["java"] == found["java"]
+    assert "METEOR beside the original program: 1 pairs, 0 with other statistics" in capsys.readouterr().out
+
+
+def test_meteor_without_its_extra(tmp_path: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lvc_jax.metrics.text.scorers.meteor_available", lambda: False)
+    for metric in CAPTIONS:
+        with pytest.raises(InputError, match=r"lvc-jax\[meteor\]"):
+            run(tmp_path, **given(tmp_path, metric, files) | {"metric": metric, "scorers": "METEOR"})
+
+
+def test_flags_last_for_one_run() -> None:
+    assert not any(score.FLAGS[name].present for name in ("metric", "mode", "predictions"))
+
+
+def test_tables() -> None:
+    def heads(metric: str, *names: str, **more: dict) -> tuple[list[str], list[str]]:
+        columns, rows = show.grid(Scored(metric, "paper", "s", dict.fromkeys(names, 0.5), {}, {}, **more))
+        return columns, list(rows)
+
+    assert heads("dense_captioning", "METEOR@0.3", "METEOR", "recall@0.3", "recall") == (
+        ["@0.3", "mean"],
+        ["METEOR", "recall"],
+    )
+    assert heads("live_score", "LS/CIDEr", "wLS/CIDEr") == (["LS", "wLS"], ["CIDEr"])
+    assert heads("soda", "SODA_c/precision", "SODA_c") == (["precision", "F"], ["SODA_c"])
+    baselines = {"perfect_model": {"maIA": 1.0}}
+    assert heads("instantaneous_accuracy", "maIA", baselines=baselines) == (["score", "perfect model"], ["maIA"])
+    nothing = Scored(
+        "text", "reference", "s", {"METEOR": float("nan"), "CIDEr": None}, {"v": {"a": [float("inf")]}}, {}
+    )
+    assert nothing.content()["scores"] == {"METEOR": None, "CIDEr": None}
+    assert nothing.content()["per_video"] == {"v": {"a": [None]}}
+    assert nothing.content()["notes"] == ["null stands for NaN, which the original prints."]
