@@ -13,6 +13,8 @@ from lvc_jax.data import annotations, segments
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation.paper_tables import files, layout
 from lvc_jax.evaluation.paper_tables.measure import READINGS, Meter
+from lvc_jax.evaluation.scoring import captions
+from lvc_jax.evaluation.scoring.options import Options
 from lvc_jax.metrics.text.scorers import meteor_available
 from tests.commands import given
 
@@ -166,6 +168,19 @@ def test_live_scores_in_both_readings(place: Path) -> None:
         assert line.cells[0] == pytest.approx({"reference": reference, "paper": paper}, abs=1e-7)
     assert table.signatures["paper"][0].startswith("livescore|mode:paper|clock:dt60|")
     assert table.signatures["reference"][0].startswith("livescore|mode:reference|clock:prediction|")
+
+
+def test_every_number_is_that_of_score(place: Path) -> None:
+    row = files.find([str(place / "run")])[0]
+    references, scorers = [str(place / "references.json")], ["BLEU-4", "CIDEr"]
+    found = Meter(references, scorers).measure(row).values
+    for reading in READINGS:
+        options = Options(row.path, references, mode=reading, scorers=scorers)
+        for part, score in (("original", captions.dense), ("live", captions.live)):
+            wanted, _ = score(options)
+            assert found[part, reading].scores == wanted.scores
+            assert found[part, reading].signature == wanted.signature
+            assert found[part, reading].coverage == wanted.coverage
 
 
 def test_offline_files_are_in_tables_2_and_3_only(place: Path) -> None:
