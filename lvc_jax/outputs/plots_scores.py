@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 _INK, _FAINT, _BAR = "#1f2937", "#e5e7eb", "#2563eb"
 _FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}
 _STYLES = ("-", "--", "-.", ":")
+_SHADES = ("#93c5fd", "#2563eb")
 
 
 def plain(text: str) -> str:
@@ -74,4 +75,42 @@ def over_thresholds(thresholds: Sequence[float], scores: Mapping[str, Sequence[f
             axes.spines[["top", "right"]].set_visible(False)
             if axes.get_lines():
                 axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def panels(title: str, values: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Figure:
+    """Bars in parts beside each other, one part for each thing that was varied.
+
+    Args:
+        title: of the picture.
+        values: {part: {value of what is varied: {reading: fraction}}}; parts without a value are left out.
+
+    Returns:
+        The figure; `plots.save` writes it.
+    """
+    shown = {name: own for name, own in values.items() if own}
+    with matplotlib.rc_context(_FONT):
+        figure = Figure(figsize=(9, 3.4), dpi=130, layout="constrained")
+        FigureCanvasAgg(figure)
+        figure.suptitle(title)
+        sizes = [len(own) for own in shown.values()] or [1]
+        parts = figure.subplots(1, len(sizes), sharey=True, squeeze=False, width_ratios=sizes)[0]
+        for axes, (name, own) in zip(parts, shown.items()):
+            readings = list(next(iter(own.values())))
+            width = 0.8 / len(readings)
+            for index, reading in enumerate(readings):
+                places = [place + (index - (len(readings) - 1) / 2) * width for place in range(len(own))]
+                heights = [100 * cells[reading] for cells in own.values()]
+                drawn = axes.bar(places, heights, width, color=_SHADES[index % len(_SHADES)], label=reading)
+                axes.bar_label(drawn, [f"{height:.1f}" for height in heights], padding=2, fontsize=7)
+            axes.set_xticks(range(len(own)), list(own))
+            axes.set(xlabel=name)
+            axes.grid(axis="y", color=_FAINT)
+            axes.set_axisbelow(True)
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.margins(y=0.1)
+        parts[0].set(ylabel="score (x 100)", ylim=(0, None))
+        if shown:
+            handles, labels = parts[0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=8)
     return figure
