@@ -7,9 +7,10 @@ for the count. The optimiser's numbers are not in the paper; these are this proj
 
 Data: `activitynet_captions`, prepared with any feature set (its dimension is read from the data). Where several are
 prepared, name one: --config.dataset=activitynet_captions/oracle_action_labels
-Machine: any; the batch is split over all devices. On 2 CPU cores with other work beside it, 2,000 steps (32,000 windows)
-take 69 minutes: --config.num_train_steps=2000 --config.optimizer.decay_steps=2500. Result after them (ActivityNet, oracle
-action labels, see README): caption loss 3.891 nats a word, on features of another video 3.941, unigram model 5.545.
+Machine: any; the batch is split over all devices. On 2 CPU cores with other work beside it, 2,000 steps (32,000
+windows) take 69 minutes: --config.num_train_steps=2000 --config.optimizer.decay_steps=2500. Result after them
+(ActivityNet, oracle action labels, see README): caption loss 3.891 nats a word, on features of another video 3.941,
+unigram model 5.545.
 """
 
 from ml_collections import ConfigDict
