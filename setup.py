@@ -10,6 +10,9 @@ VERSION = re.search(r'"(.+)"', (ROOT / "lvc_jax/version.py").read_text(encoding=
 
 OPS = ["lvc_jax.ops"] + [f"lvc_jax.ops.{name}" for name in find_packages("ops")]
 
+# Version 3 of the stemmer follows a newer Snowball English: other stems, other scores.
+METEOR = ["pycocoevalcap==1.2", "snowballstemmer==2.2.0"]
+
 setup(
     name="lvc-jax",
     version=VERSION,
@@ -42,12 +45,9 @@ setup(
         "tensorflow-datasets>=4.9.9",
     ],
     extras_require={
-        "meteor": [
-            "pycocoevalcap==1.2",
-            # Version 3 follows a newer Snowball English: other stems, other scores.
-            "snowballstemmer==2.2.0",
-        ],
+        "meteor": METEOR,
         "test": [
+            *METEOR,
             "beartype>=0.19",
             "build>=1.2",
             "hypothesis>=6.115",
