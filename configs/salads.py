@@ -45,7 +45,7 @@ def get_config(arg: str | None = None) -> ConfigDict:
             "caption_dropout": 0.2,
         }
     )
-    config.num_train_steps = config.optimizer.decay_steps = 1_000
+    config.num_train_steps = config.optimizer.decay_steps = 1_500
     config.optimizer.learning_rate = 1e-3
     config.optimizer.warmup_steps = 100
     config.optimizer.weight_decay = 1e-2
