@@ -118,7 +118,7 @@ def write(output: Path, results: Mapping[str, Any]) -> str:
         with atomic_write(output / name) as file:
             file.write(content)
     shown = "METEOR" if "METEOR" in scorers() else "ROUGE-L"
-    panels = {}
+    panels: dict[str, dict[str, dict[str, float]]] = {}
     for panel, values in PANELS.items():
         present = {value: results["variants"].get(variant) for value, variant in values.items()}
         panels[panel] = {
