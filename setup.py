@@ -42,6 +42,11 @@ setup(
         "tensorflow-datasets>=4.9.9",
     ],
     extras_require={
+        "meteor": [
+            "pycocoevalcap==1.2",
+            # Version 3 follows a newer Snowball English: other stems, other scores.
+            "snowballstemmer==2.2.0",
+        ],
         "test": [
             "beartype>=0.19",
             "build>=1.2",

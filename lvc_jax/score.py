@@ -155,6 +155,13 @@ def main() -> None:
     else:
         table.show(options.predictions, {frames: {"predictions": scored.scores}})
         terminal.show_rest(scored)
+    try:
+        _keep(scored)
+    except OSError as error:
+        raise InputError(f"{error.filename or '--output, --plot'}: cannot be written: {error.strerror}") from None
+
+
+def _keep(scored: Scored) -> None:
     if FLAGS["output"].value:
         scored.write(FLAGS["output"].value)
     if FLAGS["plot"].value:

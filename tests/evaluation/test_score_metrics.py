@@ -176,6 +176,16 @@ def test_pictures(tmp_path: Path, files: dict[str, str], metric: str) -> None:
         assert [path.stem for path in pictures] == ["live_score_best", "live_score_median", "live_score_worst"]
 
 
+def test_places_that_cannot_be_written(tmp_path: Path, files: dict[str, str]) -> None:
+    own = given(tmp_path, "text", files)
+    (tmp_path / "scores.json").mkdir()
+    with pytest.raises(InputError, match=r"cannot be written"):
+        run(tmp_path, metric="text", **own)
+    (tmp_path / "scores.json").rmdir()
+    with pytest.raises(InputError, match=r"p\.json.*: cannot be written"):
+        run(tmp_path, metric="text", plot=tmp_path / "p.json", **own)
+
+
 def test_the_pictures_of_the_suite(tmp_path: Path, files: dict[str, str]) -> None:
     run(tmp_path, segment_frames=60, plot=tmp_path / "plots", **files)
     assert [path.name for path in (tmp_path / "plots").iterdir()] == ["live_score.png"]

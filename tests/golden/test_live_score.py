@@ -38,9 +38,8 @@ def case(shared: Path, request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture(params=[WITHOUT_METEOR, WITH_METEOR], ids=["without_meteor", "meteor"])
 def scorers(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    if request.param == WITH_METEOR:
-        if not meteor.available():
-            pytest.skip("METEOR needs the extra [meteor]")
+    if request.param == WITH_METEOR and not meteor.available():
+        pytest.skip("METEOR needs the extra [meteor]")
     return request.param
 
 

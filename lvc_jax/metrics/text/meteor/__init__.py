@@ -1,8 +1,8 @@
 """METEOR 1.5 for English captions, without a JVM. Needs the extra `[meteor]`; see `available`."""
 
 from lvc_jax.metrics.text.meteor import sources
-from lvc_jax.metrics.text.meteor.score import aggregate, sentence
 from lvc_jax.metrics.text.meteor.java import Comparison, verify_with_java
+from lvc_jax.metrics.text.meteor.score import aggregate, sentence
 from lvc_jax.metrics.text.meteor.scorer import statistics
 
 __all__ = ["Comparison", "aggregate", "available", "require", "sentence", "statistics", "verify_with_java"]

@@ -1,6 +1,7 @@
 """One file of named arrays, checked and memory-mapped, written whole or not at all.
 
-Layout: MAGIC, the length of the header (8 bytes, little endian), the header (JSON), the arrays at multiples of 64 bytes.
+Layout: MAGIC, the length of the header and its checksum (8 bytes each, little endian), the header (JSON), the arrays at
+multiples of 64 bytes.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ def _aligned(size: int) -> int:
 
 
 def _bytes(values: np.ndarray) -> memoryview:
-    return memoryview(np.ascontiguousarray(values).reshape(-1).view(np.uint8))
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
 
 
 def write(path: Path, arrays: Arrays) -> None:
@@ -46,7 +47,7 @@ def write(path: Path, arrays: Arrays) -> None:
         offset = _aligned(offset + values.nbytes)
         check = zlib.crc32(_bytes(values), check)
     header = json.dumps({"arrays": table, "size": offset, "check": check}).encode()
-    start = MAGIC + len(header).to_bytes(8, "little") + header
+    start = MAGIC + len(header).to_bytes(8, "little") + zlib.crc32(header).to_bytes(8, "little") + header
     try:
         with atomic_write(path, "wb") as file:
             file.write(start.ljust(_aligned(len(start)), b"\0"))
@@ -55,7 +56,7 @@ def write(path: Path, arrays: Arrays) -> None:
                 file.write(b"\0" * (_aligned(values.nbytes) - values.nbytes))
     except OSError as error:
         raise InputError(
-            f"METEOR: {path.parent}: cannot keep the compiled tables there ({error}): set XDG_CACHE_HOME to another folder"
+            f"METEOR: {path.parent}: cannot keep the compiled tables there ({error}): set XDG_CACHE_HOME to another one"
         ) from None
 
 
@@ -69,9 +70,12 @@ def read(path: Path) -> Arrays | None:
         mapped = np.memmap(path, np.uint8, "r")
         if mapped[: len(MAGIC)].tobytes() != MAGIC:
             return None
-        begin = len(MAGIC) + 8
-        length = int.from_bytes(mapped[len(MAGIC) : begin].tobytes(), "little")
-        header = json.loads(mapped[begin : begin + length].tobytes())
+        begin = len(MAGIC) + 16
+        length, header_check = np.frombuffer(mapped[len(MAGIC) : begin].tobytes(), "<u8").tolist()
+        text = mapped[begin : begin + length].tobytes()
+        if zlib.crc32(text) != header_check:
+            return None
+        header = json.loads(text)
         data = mapped[_aligned(begin + length) :]
         if len(data) != header["size"]:
             return None
@@ -79,7 +83,7 @@ def read(path: Path) -> Arrays | None:
         for name, (dtype, shape, offset) in header["arrays"].items():
             kind = np.dtype(dtype)
             values = data[offset : offset + int(np.prod(shape, dtype=np.int64)) * kind.itemsize]
-            check = zlib.crc32(values, check)
+            check = zlib.crc32(_bytes(values), check)
             arrays[name] = values.view(kind).reshape(shape)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -118,5 +122,5 @@ def open_or_build(path: Path, build: Callable[[], Arrays]) -> Arrays:
                 write(path, build())
                 arrays = read(path)
     if arrays is None:
-        raise InputError(f"METEOR: {path}: unreadable after writing: check the disk, or set XDG_CACHE_HOME to another one")
+        raise InputError(f"METEOR: {path}: unreadable after writing: check the disk, or set XDG_CACHE_HOME to another")
     return arrays

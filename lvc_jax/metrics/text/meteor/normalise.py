@@ -23,7 +23,7 @@ _RULES = [
         ("`", "'"),
         ("''", ' " '),
         ("--", "-"),
-        (rf"([{_LETTER}{_DIGIT}.])-([{_LETTER}{_DIGIT}.])", r"\1 \2"),
+        (rf"([{_LETTER}{_DIGIT}.])-([{_LETTER}{_DIGIT}])", r"\1 \2"),
         (rf"([^{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
         (rf"([^{_LETTER}{_DIGIT}])'([{_LETTER}])", r"\1 ' \2"),
         (rf"([{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
@@ -38,7 +38,7 @@ _JUST_WORDS = re.compile("[a-z0-9 ]*")
 
 
 def _period(word: str, following: str, prefixes: Collection[str], numeric_prefixes: Collection[str]) -> str:
-    """A word that ends with a period: an acronym loses its dots, a sentence's last word is set apart from its period."""
+    """A word that ends with a period: an acronym loses its dots, a sentence's last word parts from its period."""
     stem = word[:-1]
     if "." in stem and _HAS_LETTER.search(stem):
         return word.replace(".", "")

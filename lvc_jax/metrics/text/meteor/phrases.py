@@ -5,16 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
-from lvc_jax.metrics.text.meteor.tables import WORD_BITS
 from lvc_jax.metrics.text.meteor.resources import Resources
+from lvc_jax.metrics.text.meteor.tables import WORD_BITS
 
 # phrase -> its paraphrases in the table's order, and the same as a set
 Links = dict[int, tuple[list[int], frozenset[int]]]
 
 
-def _step(
-    parents: Int[np.ndarray, " n"], words: Int[np.ndarray, " n"], resources: Resources
-) -> Int[np.ndarray, " n"]:
+def _step(parents: Int[np.ndarray, " n"], words: Int[np.ndarray, " n"], resources: Resources) -> Int[np.ndarray, " n"]:
     """The child of each parent along a word; 0 where there is none (word -1: unknown)."""
     edges = resources.edges
     if not len(edges):

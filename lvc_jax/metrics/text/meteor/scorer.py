@@ -78,9 +78,7 @@ class Meteor:
             for hypothesis, reference in chunk:
                 yield _row(sentences[index[hypothesis]], sentences[index[reference]], links)
 
-    def statistics(
-        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]
-    ) -> Float[np.ndarray, "n 23"]:
+    def statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "n 23"]:
         """See `statistics` of this module."""
         if len(hypotheses) != len(references):
             raise InputError(f"METEOR: {len(hypotheses)} hypotheses but {len(references)} lists of references")
@@ -119,9 +117,9 @@ def statistics(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -
         references: for each hypothesis one or more references, in the same form.
 
     Returns:
-        statistics [n, 23], whole numbers: hypothesis length, reference length, function words of both; for each of exact,
-        stem, synonym, paraphrase: content words of hypothesis and reference, function words of both; chunks; matched
-        words of hypothesis and reference.
+        statistics [n, 23], whole numbers: hypothesis length, reference length, function words of both; for each of
+        exact, stem, synonym, paraphrase: content words of hypothesis and reference, function words of both; chunks;
+        matched words of hypothesis and reference.
 
     Raises:
         InputError: the extra `[meteor]` is not installed, its files are damaged, the cache folder cannot be written to,

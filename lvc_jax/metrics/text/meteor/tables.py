@@ -45,11 +45,13 @@ def _trie(
     """The sorted edges and the node of each phrase."""
     starts = np.cumsum(lengths, dtype=np.int64) - lengths
     nodes = np.zeros(len(lengths), np.int64)
-    levels = []
+    levels: list[np.ndarray] = []
+    below = 1
     for depth in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > depth)
         keys, inverse = np.unique((nodes[rows] << WORD_BITS) | flat[starts[rows] + depth], return_inverse=True)
-        nodes[rows] = sum(map(len, levels)) + 1 + inverse
+        nodes[rows] = below + inverse
+        below += len(keys)
         levels.append(keys)
     return np.concatenate([np.zeros(0, np.int64), *levels]), nodes
 
