@@ -5,7 +5,7 @@
 Weights 4, 2, 0.5, 2 and the frequency-weighted count loss; Adam with coupled weight decay 1e-4, learning rate 5e-5
 halved at epochs 8, 11, ..., 26 of 30, one video a step, gradient norm clipped at 100.
 
-Data: `activitynet_captions` with TSP features. Machine: any. Time and result: Not yet measured.
+Data: `activitynet_captions` with TSP features. Machine: any. Time and result: not measured.
 """
 
 import dataclasses

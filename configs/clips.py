@@ -3,7 +3,7 @@
     python -m lvc_jax.prepare --dataset=clips --annotations=FILE --features=FOLDER --data_dir=data
     python -m lvc_jax.train --config=configs/clips.py
 
-A middle-sized model for a few hundred videos. Machine: any. Time and result: Not yet measured.
+A middle-sized model for a few hundred videos. Machine: any. Time and result: not measured.
 """
 
 from ml_collections import ConfigDict

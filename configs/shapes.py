@@ -3,9 +3,9 @@
     python -m lvc_jax.prepare --dataset=moving_shapes --data_dir=data
     python -m lvc_jax.train --config=configs/shapes.py
 
-Machine: 2 CPU cores, shared with two other jobs. Training takes 5 min 58 s; the README's command 1 takes 10 min 5 s with
-installation, rendering and evaluation. Result on 40 held-out videos (synthetic, Δt = 48 frames): Live Score ROUGE-L
-56.1, exact captions in 74.5 % of the segments with events, silence kept in 98.1 % of the others.
+Machine: 2 CPU cores, shared with two other jobs. Training takes 5 min 58 s; the README's command 1 takes 10 min 5 s
+with installation, rendering and evaluation. Result on 40 held-out videos (synthetic, Δt = 48 frames): Live Score
+ROUGE-L 56.1, exact captions in 74.5 % of the segments with events, silence kept in 98.1 % of the others.
 """
 
 from ml_collections import ConfigDict

@@ -3,7 +3,7 @@
     python -m lvc_jax.train --config=configs/yc2.py
 
 Data: `youcook2`, prepared with any feature set (its dimension is read from the data). Machine: any; the batch is split
-over all devices. Time and result: Not yet measured.
+over all devices. Time and result: not measured.
 """
 
 from ml_collections import ConfigDict
