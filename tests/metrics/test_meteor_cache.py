@@ -125,6 +125,8 @@ def test_two_processes_build_at_once(files: Files) -> None:
         gzip.compress(b"0.5\na\n"),
         gzip.compress(b"0.5\n\xff\nb\n"),
     ],
+    # Compressed bytes hold the time, and names of tests must be the same in every process.
+    ids=["empty", "not_gzip", "cut_off", "unfinished_entry", "not_utf8"],
 )
 def test_damaged_paraphrases_are_named(files: Files, content: bytes) -> None:
     files.paraphrases.write_bytes(content)
