@@ -38,7 +38,13 @@ def test_scores_and_coverage(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "livescore|mode:paper|clock:dt60|" in done.stdout
     content = json.loads((tmp_path / "o.json").read_text())
-    assert content["coverage"] == {"videos_scored": 1, "videos_missing": 1, "videos_extra": 1, "predictions": 1}
+    assert content["coverage"] == {
+        "videos_scored": 1,
+        "videos_missing": 1,
+        "videos_extra": 1,
+        "predictions": 1,
+        "predictions_without_match": 0,
+    }
     curves = content["per_video"]["v"]
     assert curves["time_s"] == [2, 4, 8, 10]
     assert curves["LS/ROUGE-L"] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])

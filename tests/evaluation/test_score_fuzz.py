@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lvc_jax.errors import InputError
+from lvc_jax.metrics.text import meteor
 from tests.evaluation.score_runs import run, write
 
 CAPTIONS = ("text", "dense_captioning", "soda", "live_score", None)
@@ -75,7 +76,8 @@ def damaged(draw: st.DrawFn, good: st.SearchStrategy[Any]) -> Any:
 def attempt(folder: Path, metric: str | None, mode: str, predicted: Any, annotated: Any) -> None:
     options = {"metric": metric} if metric else {"segment_frames": 60}
     if metric != "instantaneous_accuracy" and metric != "average_precision":
-        options["scorers"] = "ROUGE-L" if metric == "soda" else "BLEU-4,ROUGE-L,CIDEr"
+        known = "METEOR" if meteor.available() else "ROUGE-L"
+        options["scorers"] = known if metric == "soda" else f"BLEU-4,{known},CIDEr"
     if metric or mode == "paper":
         options["mode"] = mode
     files = [

@@ -94,6 +94,18 @@ def test_numbers_by_hand(tmp_path: Path, files: dict[str, str]) -> None:
     assert live["toolkit_labels"] == {"ROUGE-L": "ROUGE_L"}
 
 
+def test_predictions_that_match_nothing_are_counted(tmp_path: Path, files: dict[str, str]) -> None:
+    alone = {**files, "references": files["references"].partition(",")[0]}
+    for metric, name in ((None, ""), ("soda", ""), ("dense_captioning", "@0.9")):
+        own = {**alone, "metric": metric, "scorers": "ROUGE-L"} if metric else {**alone, "segment_frames": 60}
+        assert run(tmp_path, **own)["coverage"][f"predictions_without_match{name}"] == (2 if name else 1)
+    own = given(tmp_path, "instantaneous_accuracy", files)
+    said = [{"label": label, "segment": span} for label, span in (("A", [0, 1]), ("A", [0, 2]), ("B", [1, 3]))]
+    own["predictions"] = str(write(tmp_path / "e.json", {"results": {"u": said, "x": said}}))
+    for metric in ("instantaneous_accuracy", "average_precision"):
+        assert run(tmp_path, metric=metric, **own)["coverage"]["predictions_without_match"] == 2
+
+
 def test_the_live_score_equals_evaluates(tmp_path: Path, files: dict[str, str]) -> None:
     everything = run(tmp_path, segment_frames=60, **files)
     live = run(

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from lvc_jax.data import action_files, frame_files
@@ -26,6 +27,7 @@ def instantaneous_accuracy(options: Options) -> Scored:
     annotated, subset, notes = _annotated(options)
     detected = action_files.read_detections(options.predictions)
     result = ia.score(annotated, detected, how, subset=subset)
+    result.coverage["predictions_without_match"] = _without_match(annotated, detected)
     return _scored(result, how.mode, notes, _accuracy_figures(result, annotated, detected, options.slot))
 
 
@@ -54,6 +56,7 @@ def average_precision(options: Options) -> Scored:
         detected = action_files.read_detections(options.predictions)
         clock = ia.reading(mode, options.slot).clock
         result = ap.score_segments(annotated, detected, clock, name, subset=subset, **chosen)
+        result.coverage["predictions_without_match"] = _without_match(annotated, detected)
     by_class = {key: value for key, value in result.scores.items() if key.startswith(("AP/", "cAP/"))}
     figures = {"average_precision": functools.partial(plots_scores.bars, "Average precision", by_class)}
     return _scored(result, mode, notes, figures, {"implementation": name})
@@ -85,6 +88,21 @@ def _annotated(options: Options) -> tuple[action_files.Annotated, str, list[str]
     elif options.subset is None:
         notes = [f"Subset {subset!r}, the default; subsets there: {known}."]
     return {video: record for video, record in videos.items() if record["subset"] == subset}, subset, notes
+
+
+def _without_match(annotated: Mapping[str, Any], detected: Mapping[str, Any]) -> int:
+    """Detections in annotated videos that have no moment in common with an annotation of their label."""
+    number = 0
+    for video in annotated.keys() & detected.keys():
+        for label in {item["label"] for item in detected[video]}:
+            said, meant = (
+                np.array([item["segment"] for item in items if item["label"] == label]).reshape(-1, 2)
+                for items in (detected[video], annotated[video]["annotations"])
+            )
+            starts = np.maximum(said[:, None, 0], meant[None, :, 0])
+            met = np.minimum(said[:, None, 1], meant[None, :, 1]) > starts
+            number += int((~met.any(axis=1)).sum())
+    return number
 
 
 def _scored(

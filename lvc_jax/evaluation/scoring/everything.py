@@ -10,6 +10,7 @@ from lvc_jax.evaluation import suite
 from lvc_jax.evaluation.scoring import inputs
 from lvc_jax.evaluation.scoring.options import Options, chosen_scorers
 from lvc_jax.evaluation.scoring.scored import Scored
+from lvc_jax.metrics.dense_captioning.matching import flatten_events, flatten_predictions, meet
 from lvc_jax.metrics.live_score import VARIANTS, Reading
 from lvc_jax.outputs import plots
 
@@ -40,6 +41,7 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
         "videos_missing": len(references.keys() - found.items.keys()),
         "videos_extra": len(found.items.keys() - references.keys()),
         "predictions": found.number,
+        "predictions_without_match": _without_match(references, found),
     }
     scored = Scored(
         METRIC,
@@ -54,6 +56,15 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
         return scored, frames[0]
     draw = functools.partial(_over_time, result, references, frames[0], reading.names[-1])
     return dataclasses.replace(scored, figures={"live_score": draw}), frames[0]
+
+
+def _without_match(references: inputs.References, found: inputs.Predicted) -> int:
+    """Predictions in annotated videos that have no moment in common with any event."""
+    videos = list(references)
+    said, events = flatten_predictions(found.items, videos), flatten_events(references, videos)
+    # The smallest ratio above 0: touching is not meeting.
+    meetings = meet(said, events, len(videos), floor=float(np.nextafter(0, 1)))
+    return len(said.video) - len(np.unique(meetings.prediction))
 
 
 def _over_time(result: suite.Result, references: inputs.References, frames: int, scorer: str):

@@ -25,6 +25,27 @@ class Comparison(NamedTuple):
     largest: float
 
 
+def command() -> list[str]:
+    """The command line of the original, which then reads `request`s from its standard input.
+
+    Raises:
+        InputError: no Java, or the extra `[meteor]` is not installed.
+    """
+    jar = sources.require().jar
+    java = shutil.which("java")
+    if java is None:
+        raise InputError("METEOR: java: not found on this machine: install a Java runtime, or leave the check out")
+    options = ["-Dfile.encoding=UTF-8", "-Duser.language=en", "-Xmx2G"]
+    return [java, *options, "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"]
+
+
+def request(hypothesis: str, references: Sequence[str]) -> str:
+    """The line that asks the original for the statistics of one hypothesis; its answer is one line of 23 numbers."""
+    line = " ||| ".join(["SCORE", *references, clean_hypothesis(hypothesis)])
+    # A line end inside a caption would break the protocol.
+    return line.replace("\r", " ").replace("\n", " ") + "\n"
+
+
 def java_statistics(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, timeout: float | None = None
 ) -> Float[np.ndarray, "n 23"]:
@@ -41,27 +62,14 @@ def java_statistics(
     Raises:
         InputError: no Java, the extra `[meteor]` is not installed, or the program fails.
     """
-    jar = sources.require().jar
-    java = shutil.which("java")
-    if java is None:
-        raise InputError("METEOR: java: not found on this machine: install a Java runtime, or leave the check out")
-    lines = [
-        " ".join(" ||| ".join(["SCORE", *group, clean_hypothesis(text)]).splitlines())
-        for text, group in zip(hypotheses, references)
-    ]
-    options = ["-Dfile.encoding=UTF-8", "-Duser.language=en", "-Xmx2G", "-jar", str(jar)]
+    lines = "".join(map(request, hypotheses, references)).encode("utf-8", "replace")
+    program = command()
     try:
-        done = subprocess.run(
-            [java, *options, "-", "-", "-stdio", "-l", "en", "-norm"],
-            input="".join(f"{line}\n" for line in lines).encode("utf-8", "replace"),
-            capture_output=True,
-            timeout=timeout,
-            check=True,
-        )
+        done = subprocess.run(program, input=lines, capture_output=True, timeout=timeout, check=True)
         rows = [[float(value) for value in line.split()] for line in done.stdout.decode().splitlines()]
-        return np.array(rows, np.float64).reshape(len(lines), score.COLUMNS)
+        return np.array(rows, np.float64).reshape(len(hypotheses), score.COLUMNS)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise InputError(f"METEOR: {jar}: the original program failed ({error}): leave the check out") from None
+        raise InputError(f"METEOR: the original program failed ({error}): leave the check out") from None
 
 
 def verify_with_java(

@@ -34,9 +34,10 @@ def find(hypothesis: Sentence, reference: Sentence, links: Links) -> Matches:
         paraphrases as commented below) decides ties of the aligner.
     """
     result: Matches = {}
+    at = hypothesis.index.at
     for position, code in enumerate(reference.codes):
-        if code in hypothesis.at:
-            result[position] = [Match(EXACT, position, 1, other, 1) for other in hypothesis.at[code]]
+        if code in at:
+            result[position] = [Match(EXACT, position, 1, other, 1) for other in at[code]]
     if hypothesis.codes == reference.codes:
         return result
     _stems(result, hypothesis, reference)
@@ -46,15 +47,15 @@ def find(hypothesis: Sentence, reference: Sentence, links: Links) -> Matches:
 
 
 def _stems(result: Matches, hypothesis: Sentence, reference: Sentence) -> None:
-    codes = hypothesis.codes
+    codes, stem_at = hypothesis.codes, hypothesis.index.stem_at
     for position, stem in enumerate(reference.stems):
-        for other in hypothesis.stem_at.get(stem, ()):
+        for other in stem_at.get(stem, ()):
             if codes[other] != reference.codes[position]:
                 result.setdefault(position, []).append(Match(STEM, position, 1, other, 1))
 
 
 def _synonyms(result: Matches, hypothesis: Sentence, reference: Sentence) -> None:
-    synset_at, codes = hypothesis.synset_at, hypothesis.codes
+    codes, synset_at = hypothesis.codes, hypothesis.index.synset_at
     shared_keys = synset_at.keys()
     for position, synsets in enumerate(reference.synsets):
         if shared_keys.isdisjoint(synsets):

@@ -1,6 +1,8 @@
 """METEOR's 23 statistics of many hypotheses."""
 
+import contextlib
 import functools
+import gc
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -56,6 +58,18 @@ def split_reference(text: str) -> list[str]:
     return text.split(_BAR)
 
 
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    """A chunk makes a million small objects without a cycle; searching them for cycles took half of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class Meteor:
     """METEOR 1.5, English.
 
@@ -67,16 +81,18 @@ class Meteor:
     def __init__(self, resources: Resources, stem: Callable[[str], str]):
         self._vocabulary = Vocabulary(resources, stem)
 
-    def _rows(self, pairs: Sequence[tuple[str, str]]) -> Iterator[list[int]]:
+    def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[list[int]]:
+        rows: list[list[int]] = []
         for begin in range(0, len(pairs), _CHUNK):
             chunk = pairs[begin : begin + _CHUNK]
             index: dict[str, int] = {}
             for pair in chunk:
                 for text in pair:
                     index.setdefault(text, len(index))
-            sentences, links = prepare(list(index), self._vocabulary)
-            for hypothesis, reference in chunk:
-                yield _row(sentences[index[hypothesis]], sentences[index[reference]], links)
+            with _collector_paused():
+                sentences, links = prepare(list(index), self._vocabulary)
+                rows += [_row(sentences[index[hyp]], sentences[index[ref]], links) for hyp, ref in chunk]
+        return rows
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "n 23"]:
         """See `statistics` of this module."""
@@ -92,7 +108,7 @@ class Meteor:
             items.append([table.setdefault(pair, len(table)) for pair in pairs])
         if not items:
             return np.zeros((0, score.COLUMNS))
-        rows = np.array(list(self._rows(list(table))), np.float64)
+        rows = np.array(self._rows(list(table)), np.float64)
         scores = score.sentence(rows)
         # The best reference; the first of equals.
         return rows[[max(item, key=scores.__getitem__) for item in items]]

@@ -1,6 +1,7 @@
 """What METEOR needs to know of one sentence, computed once however many sentences it meets."""
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -60,35 +61,48 @@ class Vocabulary:
         return normalise(text, self.resources.prefixes, self.resources.numeric_prefixes)
 
 
+class Index(NamedTuple):
+    """Positions of a sentence's words by identity, by stem and by synset."""
+
+    at: dict[int, list[int]]
+    stem_at: dict[int, list[int]]
+    synset_at: dict[int, list[int]]
+
+
 class Sentence:
     """Words by position, and positions by word, stem, synset and phrase.
 
     Attributes:
         codes: identity of each word. stems, synsets: of each word. functions [n + 1]: how many function words come
-        before each position. at, stem_at, synset_at: positions by identity. phrases: (start, length, node) of every
-        phrase of the table, by start, then length. phrase_at: node -> its (start, length)s.
+        before each position. phrases: (start, length, node) of every phrase of the table, by start, then length.
+        phrase_at: node -> its (start, length)s.
     """
 
-    __slots__ = ("at", "codes", "functions", "phrase_at", "phrases", "stem_at", "stems", "synset_at", "synsets")
+    __slots__ = ("_index", "codes", "functions", "phrase_at", "phrases", "stems", "synsets")
 
     def __init__(self, words: Sequence[Word], phrases: list[tuple[int, int, int]]):
         self.codes = [word.code for word in words]
         self.stems = [word.stem for word in words]
         self.synsets = [word.synsets for word in words]
+        self.functions = [0, *itertools.accumulate(word.function for word in words)]
         self.phrases = phrases
-        self.functions = [0]
-        self.at: dict[int, list[int]] = {}
-        self.stem_at: dict[int, list[int]] = {}
-        self.synset_at: dict[int, list[int]] = {}
         self.phrase_at: dict[int, list[tuple[int, int]]] = {}
-        for position, word in enumerate(words):
-            self.functions.append(self.functions[-1] + word.function)
-            self.at.setdefault(word.code, []).append(position)
-            self.stem_at.setdefault(word.stem, []).append(position)
-            for synset in word.synsets:
-                self.synset_at.setdefault(synset, []).append(position)
         for start, length, node in phrases:
             self.phrase_at.setdefault(node, []).append((start, length))
+        self._index: Index | None = None
+
+    @property
+    def index(self) -> Index:
+        """Positions by word; made on first use, for only hypotheses need it."""
+        if self._index is None:
+            self._index = Index({}, {}, {})
+            at, stem_at, synset_at = self._index
+            for position, (code, stem, synsets) in enumerate(zip(self.codes, self.stems, self.synsets)):
+                at.setdefault(code, []).append(position)
+                stem_at.setdefault(stem, []).append(position)
+                for synset in synsets:
+                    synset_at.setdefault(synset, []).append(position)
+        return self._index
 
 
 def prepare(texts: Sequence[str], vocabulary: Vocabulary) -> tuple[list[Sentence], Links]:
