@@ -65,13 +65,20 @@ class Rule:
         )
 
     @property
+    def matching(self) -> str:
+        """`label`, or the scorer and its threshold as in `ROUGE-L>=0.3`."""
+        short = f"{self.threshold:g}"
+        exact = short if float(short) == self.threshold else repr(float(self.threshold))
+        return "label" if self.match == "label" else f"{self.match}>={exact}"
+
+    @property
     def signature(self) -> str:
         """The signature line of numbers made with this rule."""
         rate = "" if self.fps == 30 else f"@{self.fps:g}"
         return signature(
             "timeliness",
             clock="prediction" if self.segment_frames == "video" else f"dt{self.segment_frames}{rate}",
-            match="label" if self.match == "label" else f"{self.match}>={self.threshold:g}",
+            match=self.matching,
             refs=self.references,
             tok=TOKENIZER,
         )
@@ -89,7 +96,7 @@ class Delays(NamedTuple):
     length: Float[np.ndarray, " n"]
 
 
-def delays(references: References, predictions: Predictions, rule: Rule) -> Delays:
+def delays(references: References, predictions: Predictions, rule: Rule, scorer: PairScorer | None = None) -> Delays:
     """The delay of every event.
 
     Args:
@@ -97,9 +104,11 @@ def delays(references: References, predictions: Predictions, rule: Rule) -> Dela
         predictions: {video: [{"timestamp": [start, end] seconds, "sentence", optionally "segment"}]}; a video without
             an entry has no caption.
         rule: when a caption counts for an event.
+        scorer: a memory of pairs that has the rule's scorer, to score no pair again; a new one if None.
 
     Raises:
-        InputError: an entry without a usable time or sentence; METEOR without its resources.
+        InputError: an entry without a usable time or sentence; METEOR without its resources; a `scorer` that lacks the
+            rule's.
     """
     reading = rule.reading
     clock.check(references, predictions, reading.delta_t)
@@ -108,18 +117,20 @@ def delays(references: References, predictions: Predictions, rule: Rule) -> Dela
     events = [event for reference in references.values() for group in reference["references"][:used] for event in group]
     start, end = np.array([event[:2] for event in events], np.float64).reshape(-1, 2).T
     first = np.full(len(events), np.inf)
-    matched = _matched(slots, rule)
+    matched = _matched(slots, rule, scorer)
     np.minimum.at(first, slots.sentence[matched], slots.time[slots.slot[matched]])
     return Delays(np.maximum(first - start, 0.0), np.maximum(end - start, 0.0))
 
 
-def _matched(slots: Slots, rule: Rule) -> Bool[np.ndarray, " p"]:
+def _matched(slots: Slots, rule: Rule, scorer: PairScorer | None) -> Bool[np.ndarray, " p"]:
     captions, sentences = slots.captions, slots.sentences
     pairs = list(zip(slots.caption.tolist(), slots.sentence.tolist()))
     if rule.match == "label":
         said, meant = [plain(text) for text in captions], [plain(text) for text in sentences]
         return np.array([said[i] == meant[j] for i, j in pairs], bool)
-    scorer = PairScorer([rule.match])
+    scorer = PairScorer([rule.match]) if scorer is None else scorer
+    if rule.match not in scorer.scorers:
+        raise InputError(f"timeliness: the given pair scorer has no {rule.match}; make it with that scorer")
     scores = scorer.sentence([captions[i] for i, _ in pairs], [(sentences[j],) for _, j in pairs])
     return scores[rule.match] >= rule.threshold
 
@@ -151,6 +162,8 @@ def summary(events: Delays) -> dict[str, float | None]:
     return result
 
 
-def score(references: References, predictions: Predictions, rule: Rule) -> dict[str, float | None]:
+def score(
+    references: References, predictions: Predictions, rule: Rule, scorer: PairScorer | None = None
+) -> dict[str, float | None]:
     """`summary` of `delays`."""
-    return summary(delays(references, predictions, rule))
+    return summary(delays(references, predictions, rule, scorer))
