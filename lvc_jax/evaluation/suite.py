@@ -10,12 +10,21 @@ from jaxtyping import Float, Int
 from lvc_jax.data import segments
 from lvc_jax.data.annotations import Event, Video
 from lvc_jax.errors import InputError
-from lvc_jax.metrics import dense_captioning, live_score, online
+from lvc_jax.metrics import dense_captioning, live_score, online, timeliness
 from lvc_jax.metrics.live_score import VARIANTS, Reading, VideoScore
 from lvc_jax.metrics.online import Counts
 from lvc_jax.metrics.slots import Predictions, References
+from lvc_jax.metrics.text.scorers import PairScorer
+from lvc_jax.metrics.timeliness import Rule
 
 SegmentFrames = int | Literal["video"]
+
+# Sentences of people: the threshold is calibrated on two annotators of the same events (docs/metrics.md).
+BY_WORDS = Rule(match="ROUGE-L", threshold=0.3)
+"""The match of the timeliness by default; needs no extra."""
+BY_LABEL = Rule(match="label")
+"""The match of the timeliness where captions come from a fixed list of sentences: they are right or wrong."""
+_FIXED_SENTENCES = ("verbalised labels", "synthetic")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +50,36 @@ def parse_segment_frames(text: str) -> tuple[SegmentFrames, ...]:
         if value not in result:
             result.append(value)
     return tuple(result)
+
+
+def parse_timeliness(text: str, where: str = "--timeliness") -> Rule:
+    """Reads `label`, or a scorer and its least score as in `ROUGE-L>=0.3`.
+
+    Args:
+        text: what was given.
+        where: names its origin in messages.
+
+    Raises:
+        InputError: anything else, a scorer that has no sentence score, or a score that is not in (0, 1].
+    """
+    name, sign, number = (part.strip() for part in text.partition(">="))
+    if name == "label" and not sign:
+        return BY_LABEL
+    if name == "label" or not sign:
+        raise InputError(f"{where}={text}: give label, or a scorer and its least score in quotes: 'ROUGE-L>=0.3'")
+    try:
+        threshold = float(number)
+    except ValueError:
+        raise InputError(f"{where}={text}: {number!r} is no number") from None
+    try:
+        return Rule(match=name, threshold=threshold)
+    except InputError as error:
+        raise InputError(f"{where}={text}: {str(error).removeprefix('timeliness: ')}") from None
+
+
+def timeliness_of(caption_kind: str) -> Rule:
+    """The default match for captions of a kind: by label where they come from a fixed list, else by their words."""
+    return BY_LABEL if caption_kind in _FIXED_SENTENCES else BY_WORDS
 
 
 def plain_references(videos: Mapping[str, Video]) -> dict[str, dict[str, Any]]:
@@ -76,6 +115,8 @@ def score(
     reading: Reading | None = None,
     *,
     counts: Counts | None = None,
+    rule: Rule = BY_WORDS,
+    scorer: PairScorer | None = None,
 ) -> Result:
     """Scores predictions for every video of the references.
 
@@ -83,31 +124,55 @@ def score(
         references: see `plain_references`; a video without predictions counts as silent throughout.
         predictions: {video: [{"timestamp": [start, end] seconds, "sentence", optionally "segment", "score"}]}.
         segment_frames: Δt in frames at 30 per second, or "video" for captions of whole videos, which get no Live
-            Score, no delay and no split annotations.
+            Score, no delay, no timeliness and no split annotations.
         reading: of the Live Score; the defaults if None. Its Δt is `segment_frames`.
         counts: a counter's own figures, which get `counter_accuracy`; see `online.score`.
+        rule: how a caption matches an event in the timeliness; its clock and reference sets are those of the reading.
+        scorer: from `pair_scorer`; given to several calls, no pair is scored twice. A new one if None.
 
     Returns:
         Scores as fractions (delays in seconds).
     """
     live = segment_frames != "video"
     reading = dataclasses.replace(reading or Reading(), segment_frames=segment_frames)
+    scorer = pair_scorer(reading, rule) if scorer is None else scorer
     delta_t = None if segment_frames == "video" else segments.segment_seconds(segment_frames)
-    videos = live_score.score_videos(references, predictions, reading) if live else {}
+    videos = live_score.score_videos(references, predictions, reading, scorer) if live else {}
     metrics: dict[str, float | None] = {**live_score.summary(videos, reading.names)} if live else {}
     metrics.update(dense_captioning.precision_recall(references, predictions))
     if segment_frames != "video":
         cut = dense_captioning.precision_recall(split_references(references, segment_frames), predictions)
         metrics.update({f"split_{name}": value for name, value in cut.items()})
     metrics.update(online.score(references, predictions, delta_t, counts=counts))
+    if live:
+        metrics.update(timeliness.score(references, predictions, _on_clock(rule, reading), scorer))
     return Result(metrics, videos)
 
 
-def signatures(segment_frames: SegmentFrames, reading: Reading | None = None) -> list[str]:
+def pair_scorer(reading: Reading | None = None, rule: Rule = BY_WORDS) -> PairScorer:
+    """A memory of pairs with every scorer of the suite, for several calls of `score`.
+
+    Raises:
+        InputError: METEOR without its extra.
+    """
+    named = ((reading or Reading()).names, () if rule.match == "label" else (rule.match,))
+    # CIDEr is the one score that a pair has only among others.
+    return PairScorer([name for name in dict.fromkeys(sum(named, ())) if name != "CIDEr"])
+
+
+def _on_clock(rule: Rule, reading: Reading) -> Rule:
+    """The rule with the clock and the reference sets of a Live Score."""
+    frames = "video" if reading.clock == "prediction" else reading.segment_frames
+    return dataclasses.replace(rule, segment_frames=frames, references=reading.references or "both")
+
+
+def signatures(segment_frames: SegmentFrames, reading: Reading | None = None, rule: Rule = BY_WORDS) -> list[str]:
     """One signature line for each part of `score`."""
     reading = dataclasses.replace(reading or Reading(), segment_frames=segment_frames)
-    live = [] if segment_frames == "video" else [reading.signature]
-    return [*live, dense_captioning.localisation_signature(), online.online_signature(segment_frames)]
+    result = [dense_captioning.localisation_signature(), online.online_signature(segment_frames)]
+    if segment_frames != "video":
+        result = [reading.signature, *result, _on_clock(rule, reading).signature]
+    return result
 
 
 def over_time(

@@ -12,6 +12,8 @@ from lvc_jax.data.annotations import Event, Video
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation import suite
 from lvc_jax.evaluation.quick import quick_score
+from lvc_jax.metrics.live_score import Reading
+from lvc_jax.metrics.timeliness import Rule
 
 REFERENCES = {
     "v": {"duration": 10.0, "references": [[(0.0, 7.0, "a man runs")], [(1.0, 5.0, "he runs")]]},
@@ -54,6 +56,8 @@ def test_names_are_stable_and_values_json() -> None:
         expected |= {f"{kind}_{limit}" for limit in ("0.3", "0.5", "0.7", "0.9")}
     expected |= {"exact_match", "exact_match_all", "silent_kept", "count_accuracy", "false_captions_per_silent_minute"}
     expected |= {"delay_mean_s", "delay_missed_share"}
+    delays = {f"delay_{which}_s" for which in ("mean", "p10", "p25", "p50", "p75", "p90")}
+    expected |= {f"timeliness/{name}" for name in (*delays, "never", "before_half")}
     assert set(metrics) == expected
     json.dumps(metrics, allow_nan=False)
     assert metrics["exact_match"] == metrics["silent_kept"] == 1
@@ -65,6 +69,68 @@ def test_a_perfect_captioner() -> None:
     for name, value in metrics.items():
         if "BLEU" in name or "ROUGE" in name or "recall" in name or "precision" in name:
             assert value == pytest.approx(1, abs=1e-8), name
+
+
+def test_timeliness_by_hand() -> None:
+    # Appear at 4, 8 and 2 s. Label: 4 s, never, 1 s. By words "a man runs" also means "he runs", after 3 s.
+    said = {"v": [item(1, "a man runs"), item(3, "he runs")], "w": [item(0, "a dog barks")]}
+    for rule, mean, never in ((suite.BY_LABEL, 2.5, 1 / 3), (suite.BY_WORDS, 8 / 3, 0)):
+        metrics = suite.score(REFERENCES, said, 60, rule=rule).metrics
+        assert metrics["timeliness/delay_mean_s"] == pytest.approx(mean)
+        assert metrics["timeliness/never"] == pytest.approx(never)
+    # The first annotator has no "he runs". Where a slot is a prediction, "a dog barks" (0 to 2 s) is over at 2 s too,
+    # and "he runs" (6 to 8 s) meets the end of "a man runs".
+    first = Reading(references="first")
+    assert suite.score(REFERENCES, said, 60, first, rule=suite.BY_LABEL).metrics["timeliness/never"] == 0
+    assert "|refs:first|" in suite.signatures(60, first)[-1]
+    clock = Reading(clock="prediction")
+    assert suite.score(REFERENCES, said, 60, clock).metrics["timeliness/delay_mean_s"] == 2.5
+    assert suite.signatures(60, clock)[-1].startswith("timeliness|clock:prediction|match:ROUGE-L>=0.3|refs:first|")
+
+
+def test_one_memory_of_pairs_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = suite.parse_timeliness("BLEU-1>=0.5")
+    reading = Reading(scorers=("ROUGE-L", "CIDEr"))
+    scorer = suite.pair_scorer(reading, rule)
+    assert scorer.scorers == ("ROUGE-L", "BLEU-1")
+    alone = suite.score(REFERENCES, PERFECT, 60, reading, rule=rule)
+    assert suite.score(REFERENCES, PERFECT, 60, reading, rule=rule, scorer=scorer).metrics == alone.metrics
+    pairs = scorer.pairs
+    # The same captions at another Δt meet the same events.
+    suite.score(REFERENCES, PERFECT, 60, reading, rule=rule, scorer=scorer)
+    assert scorer.pairs == pairs == 3
+    with pytest.raises(InputError, match="timeliness: the given pair scorer has no METEOR"):
+        suite.score(REFERENCES, PERFECT, 60, reading, rule=Rule(match="METEOR"), scorer=scorer)
+
+
+@pytest.mark.parametrize("text", ["label", " label ", "ROUGE-L>=0.3", "BLEU-4 >= 0.123456789", "METEOR>=1"])
+def test_matches_of_the_timeliness_are_written_as_they_are_read(text: str) -> None:
+    rule = suite.parse_timeliness(text)
+    assert rule.matching == text.replace(" ", "")
+    assert suite.parse_timeliness(rule.matching) == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "give label"),
+        ("ROUGE-L", "in quotes"),
+        ("label>=0.5", "give label"),
+        ("CIDEr>=0.5", "match='CIDEr': choose one of"),
+        ("ROUGE-L>=x", "'x' is no number"),
+        ("ROUGE-L>=0", "above 0"),
+        ("ROUGE-L>=nan", "above 0"),
+        ("ROUGE-L>=30", "at most 1"),
+    ],
+)
+def test_bad_matches(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"^--timeliness={text}: [^\n]*{message}"):
+        suite.parse_timeliness(text)
+
+
+def test_the_kind_of_captions_chooses_the_match() -> None:
+    kinds = ("verbalised labels", "synthetic", "human captions", "captions of the annotation file")
+    assert [suite.timeliness_of(kind).matching for kind in kinds] == ["label"] * 2 + ["ROUGE-L>=0.3"] * 2
 
 
 def test_whole_videos() -> None:
