@@ -76,6 +76,7 @@ _choice("gamma", ["mean", "aggregate"], "Live Score: how a slot's pairs make one
 _choice("history", ["min(K,w)", "K"], "Live Score: denominator of the windowed forms.")
 _choice("silent", ["skip", "one", "zero"], "Live Score: slots that are rightly silent.")
 _choice("missed", ["zero", "skip"], "Live Score: slots with events and no caption.")
+_text("timeliness", None, "Suite: when a caption is an event's: 'label', or a scorer's least score, 'ROUGE-L>=0.3'.")
 _text("subset", None, "Online action detection: part of the videos; default Test, where there is one.")
 flags.DEFINE_float("slot", 0.5, "Online action detection: Δt in seconds.", flag_values=FLAGS)
 _choice("implementation", list(IMPLEMENTATIONS), "Average precision: whose rules; lstr, in paper standard.")
@@ -87,7 +88,7 @@ _LIVE = ("segment_frames", "window", "clock", "gamma", "history", "silent", "mis
 _TEXTUAL = ("scorers", "verify-with-java", "mode")
 # What each metric makes use of, beside predictions, references, output and plot.
 _USED: dict[str | None, tuple[str, ...]] = {
-    None: (*_LIVE, "mode"),
+    None: (*_LIVE, "mode", "timeliness"),
     "text": _TEXTUAL,
     "dense_captioning": (*_TEXTUAL, "version", "tiou", "paragraph"),
     "soda": (*_TEXTUAL, "tiou", "variants", "reference_sets"),

@@ -12,13 +12,14 @@ from lvc_jax.evaluation.scoring.options import Options, chosen_scorers
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics.dense_captioning.matching import flatten_events, flatten_predictions, meet
 from lvc_jax.metrics.live_score import VARIANTS, Reading
+from lvc_jax.metrics.timeliness import Rule
 from lvc_jax.outputs import plots
 
 METRIC = "suite"
 
 
 def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
-    """The suite of `evaluate`: Live Score, localisation and what a viewer notices. Also returns Δt.
+    """The suite of `evaluate`: Live Score, localisation, what a viewer notices, timeliness. Also returns Δt.
 
     Raises:
         InputError: a file that cannot be read; neither flag nor file name one Δt.
@@ -35,7 +36,8 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
         raise InputError(f"--segment_frames={given}: a predictions file has one Δt")
     scorers = None if options.scorers is None else chosen_scorers(options)[0]
     reading = Reading(**options.live(scorers=scorers))
-    result = suite.score(references, found.items, frames[0], reading)
+    rule = _rule(options, found)
+    result = suite.score(references, found.items, frames[0], reading, rule=rule)
     coverage = {
         "videos_scored": len(found.items.keys() & references.keys()),
         "videos_missing": len(references.keys() - found.items.keys()),
@@ -46,7 +48,7 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
     scored = Scored(
         METRIC,
         "paper",
-        "; ".join(suite.signatures(frames[0], reading)),
+        "; ".join(suite.signatures(frames[0], reading, rule)),
         result.metrics,
         {video: own.data() for video, own in result.videos.items()},
         coverage,
@@ -56,6 +58,16 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
         return scored, frames[0]
     draw = functools.partial(_over_time, result, references, frames[0], reading.names[-1])
     return dataclasses.replace(scored, figures={"live_score": draw}), frames[0]
+
+
+def _rule(options: Options, found: inputs.Predicted) -> Rule:
+    """The match of the timeliness: the flag's, that of the evaluation which wrote the file, or the suite's default."""
+    if options.timeliness is not None:
+        return suite.parse_timeliness(options.timeliness)
+    written = found.header.get("timeliness")
+    if written is None:
+        return suite.BY_WORDS
+    return suite.parse_timeliness(str(written), f"{found.path}: header: timeliness")
 
 
 def _without_match(references: inputs.References, found: inputs.Predicted) -> int:

@@ -29,6 +29,7 @@ class Options:
         subset: the part of the videos to score (online action detection).
         slot: Δt of online action detection in seconds.
         scorers: text scorers.
+        timeliness: match of the suite's timeliness: `label`, or as in `ROUGE-L>=0.3`.
         tiou: thresholds of dense captioning and of SODA a.
         paragraph: dense captioning also scores paragraphs.
         variants: of SODA.
@@ -52,6 +53,7 @@ class Options:
     subset: str | None = None
     slot: float = 0.5
     scorers: Sequence[str] | None = None
+    timeliness: str | None = None
     tiou: Sequence[float] = THRESHOLDS
     paragraph: bool = False
     variants: Sequence[str] = ("c",)
