@@ -2,7 +2,8 @@
 
     python -m lvc_jax.evaluate --checkpoint=runs/shapes --split=test --segment_frames=24,48 --output=runs/shapes/scores
 
-Writes predictions_<Δt>.json, scores.json, table.txt, table.md, live_score_<Δt>.png, timeline_<Δt>.png and report.html.
+Writes predictions_<Δt>.json, scores.json, table.txt, table.md, live_score_<Δt>.png, timeline_<Δt>.png and report.html;
+on 50Salads also actions_<Δt>.json and actions_<Δt>.png: the captions scored as online action detection.
 """
 
 import shlex
@@ -16,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lvc_jax import cli
 from lvc_jax.data.datasets import open_dataset
 from lvc_jax.errors import InputError
-from lvc_jax.evaluation import baselines, predict, render, suite, table
+from lvc_jax.evaluation import actions, baselines, predict, render, suite, table
 from lvc_jax.evaluation.caption_loss import caption_loss_note, caption_losses
 from lvc_jax.evaluation.run import Run, evaluate
 from lvc_jax.evaluation.selection import Selection
@@ -64,6 +65,13 @@ CAPTION_LOSS = flags.DEFINE_bool(
 BASELINES = flags.DEFINE_list(
     "baselines", ["all"], "Baselines beside the model: names, 'all' or 'none'.", flag_values=FLAGS
 )
+TIMELINESS = flags.DEFINE_string(
+    "timeliness",
+    None,
+    "When a caption is an event's: 'label', or a scorer's least score as in 'ROUGE-L>=0.3'; by default 'label' where "
+    "captions come from a fixed list of sentences, else 'ROUGE-L>=0.3'.",
+    flag_values=FLAGS,
+)
 
 
 def main() -> None:
@@ -73,6 +81,7 @@ def main() -> None:
         raise InputError("--output is missing: give a folder for the results")
     logging.set_verbosity(logging.ERROR)  # the checkpoint reader comments on each of its own steps
     frames = suite.parse_segment_frames(SEGMENT_FRAMES.value)
+    rule = None if TIMELINESS.value is None else suite.parse_timeliness(TIMELINESS.value)
     model = checkpoints.load_for_inference(CHECKPOINT.value, which=WHICH.value)
     for note in filter(None, (outside_training(model.config, entry) for entry in frames)):
         print(f"warning: {note}", file=sys.stderr)
@@ -85,7 +94,8 @@ def main() -> None:
     most_frequent = losses = None
     if "most_frequent" in chosen or CAPTION_LOSS.value:
         train_split = TRAIN_SPLIT.value or model.config.get("train_split", "train")
-        sentences = open_dataset(data_dir, name, train_split).sentences()
+        own = train_split == SPLIT.value  # the same files are parsed once
+        sentences = (dataset if own else open_dataset(data_dir, name, train_split)).sentences()
         most_frequent = baselines.most_frequent_sentence(sentences) if "most_frequent" in chosen else None
         if CAPTION_LOSS.value:
             windows = make_sample_config(model.config)
@@ -98,6 +108,8 @@ def main() -> None:
         baselines=chosen,
         most_frequent=most_frequent,
         batch=BATCH.value,
+        rule=rule or suite.timeliness_of(dataset.caption_kind),
+        actions=actions.scored(name),
         header={
             "checkpoint": str(CHECKPOINT.value),
             "which": model.which,
@@ -129,10 +141,12 @@ def main() -> None:
         command=shlex.join(["python", "-m", "lvc_jax.evaluate", *sys.argv[1:]]),
     )
     table.show(title, render.rows(results))
+    if run.actions:
+        print()
+        table.show(render.ACTIONS_TITLE, render.action_rows(results), table.ACTION_COLUMNS)
     print("\n".join(results.notes))
-    for entry in frames:
-        for line in suite.signatures(entry):
-            print(line)
+    for line in dict.fromkeys(line for lines in render.signatures(run, results).values() for line in lines):
+        print(line)
     print(f"report: {output / 'report.html'}")
 
 

@@ -12,6 +12,11 @@ from lvc_jax.metrics.instantaneous_accuracy_slots import BACKGROUND
 from lvc_jax.metrics.slots import Predictions, References
 
 
+def scored(dataset: str) -> bool:
+    """Whether the captions of a data set (`fifty_salads` or `fifty_salads/...`) are verbalised action labels."""
+    return dataset.partition("/")[0] == "fifty_salads"
+
+
 class ActionScores(NamedTuple):
     """Scores of several captioners on the same videos.
 

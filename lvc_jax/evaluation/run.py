@@ -8,12 +8,14 @@ from typing import Any
 from rich.progress import Progress
 
 from lvc_jax.data.datasets import fifty_salads
-from lvc_jax.evaluation import baselines, predict, suite
+from lvc_jax.evaluation import action_scores, baselines, predict, suite
+from lvc_jax.evaluation.action_scores import ActionTable
 from lvc_jax.evaluation.baselines import Items
 from lvc_jax.evaluation.predict import Model
 from lvc_jax.evaluation.selection import Selection
 from lvc_jax.evaluation.suite import Result, SegmentFrames
 from lvc_jax.metrics.slots import References
+from lvc_jax.metrics.timeliness import Rule
 from lvc_jax.streaming.state import StreamConfig
 from lvc_jax.training.trained_on import outside_training
 
@@ -31,6 +33,8 @@ class Run:
         most_frequent: the caption of that baseline.
         header: of the predictions files.
         batch: videos captioned at once.
+        rule: match of the timeliness.
+        actions: whether the references are verbalised labels of 50Salads, which are scored as actions too.
     """
 
     model: Model
@@ -41,6 +45,8 @@ class Run:
     most_frequent: str | None
     header: Mapping[str, Any]
     batch: int = 8
+    rule: Rule = suite.BY_WORDS
+    actions: bool = False
 
 
 @dataclasses.dataclass
@@ -50,6 +56,7 @@ class Results:
     Attributes:
         references: of the videos.
         scores: {Δt: {method: Result}}, the model first.
+        actions: {Δt: captions scored as actions}, where they were asked for.
         predictions: {Δt: items} of the model.
         headers: of the predictions files.
         notes: sentences that belong beside the numbers.
@@ -58,6 +65,7 @@ class Results:
 
     references: dict[str, dict[str, Any]]
     scores: dict[SegmentFrames, dict[str, Result]] = dataclasses.field(default_factory=dict)
+    actions: dict[SegmentFrames, ActionTable] = dataclasses.field(default_factory=dict)
     predictions: dict[SegmentFrames, Items] = dataclasses.field(default_factory=dict)
     headers: dict[SegmentFrames, dict[str, Any]] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -70,7 +78,12 @@ def evaluate(run: Run, bar: Progress) -> Results:
     Args:
         run: what to evaluate.
         bar: shows a task for each Δt.
+
+    Raises:
+        InputError: METEOR is to match captions, and its extra is missing; actions are asked for, and a reference is no
+            verbalised label of 50Salads.
     """
+    scorer = suite.pair_scorer(rule=run.rule)  # one for all methods and Δt: no pair is scored twice
     results = Results(run.selection.references())
     if run.most_frequent is not None:
         results.notes.append(f"Most frequent caption of the training split: {run.most_frequent!r}.")
@@ -95,6 +108,7 @@ def evaluate(run: Run, bar: Progress) -> Results:
             "memory": config.memory,
             "mode": config.mode,
             "consolidation": config.consolidation,
+            "timeliness": run.rule.matching,
         }
         caption = functools.partial(
             predict.caption,
@@ -115,8 +129,11 @@ def evaluate(run: Run, bar: Progress) -> Results:
                 items[name] = _baseline(name, run, results.references, frames)
         results.predictions[frames] = items["model"]
         results.scores[frames] = {
-            name: suite.score(results.references, own, frames, counts=counts.get(name)) for name, own in items.items()
+            name: suite.score(results.references, own, frames, counts=counts.get(name), rule=run.rule, scorer=scorer)
+            for name, own in items.items()
         }
+        if run.actions:
+            results.actions[frames] = action_scores.score(results.references, items)
     return results
 
 

@@ -16,7 +16,7 @@ class Column(NamedTuple):
 
     header: str
     metric: str
-    kind: Literal["percent", "number"]
+    kind: Literal["percent", "number", "count"]
     meaning: str
 
 
@@ -38,89 +38,150 @@ COLUMNS = (
         "delay (s)", "delay_mean_s", "number", "from an event's start to the first caption while it lasts, any words"
     ),
     Column("never capt.", "delay_missed_share", "percent", "events without any caption while they lasted"),
+    Column(
+        "right after (s)",
+        "timeliness/delay_mean_s",
+        "number",
+        "from an event's start to its first right caption, where it gets one; right as the signature says",
+    ),
+    Column("never right", "timeliness/never", "percent", "events without a right caption"),
+    Column(
+        "right by half", "timeliness/before_half", "percent", "events captioned rightly before half of them was over"
+    ),
 )
-LEGEND = {
-    "Δt": "length of a segment in frames at 30 per second; video: the whole video is one segment",
-    "captions by": "the model, or a baseline that knows less: what the model has to beat",
-    **{column.header: column.meaning for column in COLUMNS},
+_READINGS = (
+    ("paper", "our reading, in which every odd case is defined"),
+    ("reference", "the original programs' reading"),
+)
+_ACTION_SCORES = (
+    ("maIA", "share of right half seconds so far, mean over each video, then over videos"),
+    ("weighted_maIA", "the same, with action and background weighted by the other's share so far"),
+    ("mAP", "average precision of the half seconds, mean over the actions"),
+    ("cmAP", "the same, calibrated as if each action were as frequent as all else"),
+)
+ACTION_COLUMNS = (
+    *(
+        Column(f"{metric.replace('_', ' ')}, {mode}", f"{mode}/{metric}", "percent", f"{meaning}; {reading}")
+        for mode, reading in _READINGS
+        for metric, meaning in _ACTION_SCORES
+    ),
+    Column("no action", "unknown", "count", "captions that are the sentence of no action, so never right"),
+)
+METHODS = {
+    "model": "the checkpoint",
+    "always_silent": "no caption at all",
+    "most_frequent": "the training split's most frequent sentence in every segment",
+    "shuffled_features": "the model, given another video's features",
+    "verbalised_argmax": "the label with the best mean score of the segment, put into words",
+    "all_background": "detects nothing: every half second is background",
+    "perfect_model": "says what is annotated",
 }
-WIDTH = 150
+"""What stands behind the name of each row."""
+_NAMES = {**NAMES, "all_background": "all background", "perfect_model": "perfect model"}
+WIDTH = 170
 Rows = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+
+
+def legend(columns: Sequence[Column] = COLUMNS) -> dict[str, str]:
+    """One line for the head of each column, and for rows that are in no other table."""
+    rows = ("all_background", "perfect_model") if columns is ACTION_COLUMNS else ()
+    return {
+        "Δt": "length of a segment in frames at 30 per second; video: the whole video is one segment",
+        "captions by": "the model, or a baseline that knows less: what the model has to beat",
+        **{column.header: column.meaning for column in columns},
+        **{_NAMES[row]: METHODS[row] for row in rows},
+    }
+
+
+def _header(columns: Sequence[Column]) -> list[str]:
+    return ["Δt", "captions by", *(column.header for column in columns)]
 
 
 def _cell(value: float | None, kind: str) -> str:
     if value is None:
         return "-"
-    return f"{100 * value:.1f}" if kind == "percent" else f"{value:.1f}"
+    return {"percent": f"{100 * value:.1f}", "number": f"{value:.1f}", "count": f"{value:.0f}"}[kind]
 
 
-def _lines(rows: Rows) -> list[list[str]]:
+def _lines(rows: Rows, columns: Sequence[Column]) -> list[list[str]]:
     return [
-        [frames, NAMES.get(name, name), *(_cell(metrics.get(c.metric), c.kind) for c in COLUMNS)]
+        [frames, _NAMES.get(name, name), *(_cell(metrics.get(c.metric), c.kind) for c in columns)]
         for frames, methods in rows.items()
         for name, metrics in methods.items()
     ]
 
 
-def rich_table(title: str, rows: Rows) -> Table:
+def rich_table(title: str, rows: Rows, columns: Sequence[Column] = COLUMNS) -> Table:
     """The table for a terminal; scores in percent.
 
     Args:
         title: stands above it; says what the captions and features are.
         rows: {Δt: {method: {metric: value}}}.
+        columns: what to show of each row.
     """
     table = Table(title=title, title_justify="left", header_style="bold", padding=(0, 1, 0, 0), box=None)
     table.add_column("Δt", justify="right", no_wrap=True)
     table.add_column("captions by", no_wrap=True)
-    for column in COLUMNS:
+    for column in columns:
         table.add_column(column.header, justify="right", vertical="bottom")
-    for line in _lines(rows):
+    for line in _lines(rows, columns):
         table.add_row(*line, style="bold" if line[1] == NAMES["model"] else None)
     return table
 
 
-def tall_table(title: str, frames: str, methods: Mapping[str, Mapping[str, float | None]]) -> Table:
+def tall_table(
+    title: str, frames: str, methods: Mapping[str, Mapping[str, float | None]], columns: Sequence[Column] = COLUMNS
+) -> Table:
     """One Δt with a row a metric, for a narrow terminal."""
     table = Table(title=f"{title}; Δt = {frames}", title_justify="left", header_style="bold", box=None)
     table.add_column("metric", no_wrap=True)
     for name in methods:
-        table.add_column(NAMES.get(name, name), justify="right")
-    for column in COLUMNS:
+        table.add_column(_NAMES.get(name, name), justify="right")
+    for column in columns:
         table.add_row(column.header, *(_cell(m.get(column.metric), column.kind) for m in methods.values()))
     return table
 
 
-def show(title: str, rows: Rows) -> None:
+def show(title: str, rows: Rows, columns: Sequence[Column] = COLUMNS) -> None:
     """Prints the table; on a terminal that is too narrow for it, one tall table for each Δt."""
     console = Console()
     if console.is_terminal and console.width < WIDTH:
         for frames, methods in rows.items():
-            console.print(tall_table(title, frames, methods))
+            console.print(tall_table(title, frames, methods, columns))
     else:
-        print(as_text(title, rows), end="")
+        print(as_text(title, rows, columns=columns), end="")
 
 
-def as_text(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """The table as plain text, and the notes below it."""
+def as_text(
+    title: str,
+    rows: Rows,
+    notes: Sequence[str] = (),
+    columns: Sequence[Column] = COLUMNS,
+    meanings: Mapping[str, str] | None = None,
+) -> str:
+    """The table as plain text, the notes below it, and a line on each head if `meanings` has them."""
     buffer = io.StringIO()
-    Console(file=buffer, width=WIDTH, color_system=None, legacy_windows=False).print(rich_table(title, rows))
-    return "\n".join([*(line.rstrip() for line in buffer.getvalue().splitlines()), *notes]) + "\n"
+    console = Console(file=buffer, width=WIDTH, color_system=None, legacy_windows=False)
+    console.print(rich_table(title, rows, columns))
+    below = [f"{head}: {meaning}" for head, meaning in (meanings or {}).items()]
+    lines = [*(line.rstrip() for line in buffer.getvalue().splitlines()), *notes, *below]
+    return "\n".join(lines) + "\n"
 
 
-def as_markdown(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """The table as Markdown, and the notes below it."""
-    header = list(LEGEND)
-    rule = ["---:", ":---", *("---:" for _ in COLUMNS)]
-    lines = ["| " + " | ".join(line) + " |" for line in (header, rule, *_lines(rows))]
-    below = ["", *(f"- {note}" for note in notes)] if notes else []
-    return "\n".join([f"**{title}**", "", *lines, *below]) + "\n"
+def as_markdown(title: str, rows: Rows, notes: Sequence[str] = (), columns: Sequence[Column] = COLUMNS) -> str:
+    """The table as Markdown, below it the notes, and a line on each head."""
+    meanings = legend(columns)
+    rule = ["---:", ":---", *("---:" for _ in columns)]
+    lines = ["| " + " | ".join(line) + " |" for line in (_header(columns), rule, *_lines(rows, columns))]
+    below = [f"- {line}" for line in (*notes, *(f"*{head}*: {meaning}" for head, meaning in meanings.items()))]
+    return "\n".join([f"**{title}**", "", *lines, "", *below]) + "\n"
 
 
-def for_report(title: str, rows: Rows) -> report.Table:
+def for_report(title: str, rows: Rows, columns: Sequence[Column] = COLUMNS) -> report.Table:
     """The table for the HTML report; the model's rows stand out, every head is explained below."""
-    lines = _lines(rows)
+    lines = _lines(rows, columns)
     emphasised = frozenset(number for number, line in enumerate(lines) if line[1] == NAMES["model"])
-    return report.Table(title, list(LEGEND), lines, emphasised, legend=LEGEND)
+    return report.Table(title, _header(columns), lines, emphasised, legend=legend(columns))
 
 
 def all_metrics(rows: Rows) -> list[report.Table]:
@@ -131,6 +192,10 @@ def all_metrics(rows: Rows) -> list[report.Table]:
         lines = [
             [name, "", *("-" if (v := m.get(name)) is None else f"{v:.4f}" for m in methods.values())] for name in names
         ]
-        header = ["metric", "", *(NAMES.get(method, method) for method in methods)]
-        tables.append(report.Table(f"Everything, Δt = {frames}", header, lines))
+        header = ["metric", "", *(_NAMES.get(method, method) for method in methods)]
+        meanings = {
+            "metric": "as in scores.json and docs/metrics.md: fractions; names that end in _s are seconds",
+            **{_NAMES[method]: METHODS[method] for method in methods if method in METHODS},
+        }
+        tables.append(report.Table(f"Everything, Δt = {frames}", header, lines, legend=meanings))
     return tables

@@ -23,7 +23,12 @@ def run(folder: Path, *arguments: str, **options: object) -> dict[str, Any]:
         score.main()
     finally:
         score.FLAGS.unparse_flags()
-    return json.loads(output.read_text(encoding="utf-8"), parse_constant=_refuse)
+    return read(output)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Strict JSON."""
+    return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
 
 
 def _refuse(constant: str) -> float:

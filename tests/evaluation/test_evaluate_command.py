@@ -39,6 +39,8 @@ def test_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "memory, split val, 2 videos; captions: synthetic; features: numbers" in printed
     assert "Most frequent caption of the training split: 'a man runs'." in printed
     assert "livescore|mode:paper|clock:dt60|" in printed
+    # Made-up sentences are a fixed list.
+    assert "timeliness|clock:dt60|match:label|" in printed
     note = "Checkpoint: x, step 3 (best by validation)."
     for place in (printed, *((tmp_path / name).read_text() for name in ("report.html", "table.txt", "table.md"))):
         assert note in place
@@ -75,6 +77,7 @@ def test_a_segment_length_that_was_not_trained_is_told_of(tmp_path: Path, capsys
         ({"checkpoint": "nowhere"}, "--output is missing"),
         ({"checkpoint": "nowhere", "output": "o"}, "nowhere: no checkpoint"),
         ({"checkpoint": "x", "output": "o", "segment_frames": "5s"}, "'5s'"),
+        ({"checkpoint": "x", "output": "o", "timeliness": "soon"}, "--timeliness=soon: give label"),
     ],
 )
 def test_bad_flags(options: dict[str, str], message: str) -> None:

@@ -146,13 +146,19 @@ def test_files(run: Run, results: Results, tmp_path: Path) -> None:
     assert scores["caption_kind"] == "synthetic"
     assert set(scores["rows"]) == {"24", "60", "video"}
     assert scores["signature"]["60"][0].startswith("livescore|mode:paper|clock:dt60|")
+    assert scores["signature"]["60"][-1].startswith("timeliness|clock:dt60|match:ROUGE-L>=0.3|")
     header, items = predictions.read(tmp_path / "predictions_60.json")
     assert (header["segment_frames"], header["step"]) == (60, 3)
     assert items == results.predictions[60]
     page = (tmp_path / "report.html").read_text()
     assert "Title &lt;1&gt;" in page
-    for head, meaning in table.LEGEND.items():
+    for head, meaning in table.legend().items():
+        assert f"\n- *{head}*: {meaning}\n" in (tmp_path / "table.md").read_text()
+        assert f"\n{head}: {meaning}\n" in (tmp_path / "table.txt").read_text()
         assert page.count(f"<dt>{html.escape(head)}</dt><dd>{html.escape(meaning)}</dd>") == 1
+    # Tables of three Δt and four methods each, and none of actions.
+    assert page.count("<dt>always silent</dt>") == 3
+    assert "maIA" not in page
     assert "http" not in page.replace("http-equiv", "")
     for note in results.notes:
         assert f"\n{note}\n" in (tmp_path / "table.txt").read_text()
