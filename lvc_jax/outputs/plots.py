@@ -11,10 +11,10 @@ import matplotlib
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from lvc_jax.files import atomic_write
+from lvc_jax.outputs.plots_style import FAINT, FONT, GREY, INK, bare, new_figure, plain
 
 
 class Curve(NamedTuple):
@@ -32,8 +32,7 @@ CURVES = {
     "hLS": Curve("#fdba74", 6.0),
     "whLS": Curve("#7c2d12", 1.2),
 }
-_INK, _FAINT, _WRONG = "#1f2937", "#e5e7eb", "#dc2626"
-_FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}
+_WRONG = "#dc2626"
 
 
 def save(figure: Figure, path: str | os.PathLike) -> None:
@@ -45,20 +44,13 @@ def save(figure: Figure, path: str | os.PathLike) -> None:
 def png(figure: Figure) -> bytes:
     """A figure as the bytes of a PNG file."""
     buffer = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(buffer)
+    figure.savefig(buffer, format="png")
     return buffer.getvalue()
 
 
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
-    # Figure without pyplot: nothing global, nothing to close.
-    figure = Figure(figsize=(width, height), dpi=130, layout="constrained")
-    return figure, figure.add_subplot()
-
-
-def _bare(axes: Axes, *, left: bool) -> None:
-    for side in ("top", "right", *([] if left else ["left"])):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(colors=_INK, length=3)
+def _bare(axes: Axes, *hidden: str) -> None:
+    bare(axes, *hidden)
+    axes.tick_params(colors=INK, length=3)
 
 
 def score_over_time(
@@ -69,34 +61,37 @@ def score_over_time(
     others: Mapping[str, tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]] | None = None,
     videos: Float[np.ndarray, " k"] | None = None,
     ylabel: str = "score (%)",
+    xlabel: str = "time (s)",
 ) -> Figure:
     """The four Live Scores over time.
 
     Args:
-        time: seconds of each value.
+        time: of each value: seconds, or the number of the prediction where a slot is a prediction.
         curves: {variant: fractions [k]}; variants as in `CURVES`.
         title: of the picture.
         others: baselines {name: (time, LS)}, drawn thin and grey.
         videos: how many videos each value is the mean of, drawn as a pale area.
         ylabel: of the scores.
+        xlabel: what `time` is.
 
     Returns:
         The figure; `save` writes it.
     """
-    with matplotlib.rc_context(_FONT):
-        figure, axes = _figure(8, 3.6)
+    with matplotlib.rc_context(FONT):
+        figure = new_figure(8, 3.6)
+        axes = figure.add_subplot()
         if videos is not None and len(videos):
             count = axes.twinx()
-            count.fill_between(time, videos, step="pre", color=_FAINT, alpha=0.7, linewidth=0)
+            count.fill_between(time, videos, step="pre", color=FAINT, alpha=0.7, linewidth=0)
             count.set_ylim(0, 2.5 * float(np.max(videos)))
-            count.set_ylabel("videos (grey area)", color="#6b7280")
+            count.set_ylabel("videos (grey area)", color=GREY)
             count.set_zorder(axes.get_zorder() - 1)
             axes.patch.set_visible(False)
-            _bare(count, left=False)
+            _bare(count, "left")
         for style, (name, (when, values)) in zip((":", "-.", (0, (1, 3)), (0, (5, 5))), (others or {}).items()):
-            axes.plot(when, 100 * values, color="#6b7280", linestyle=style, linewidth=1.1, label=f"LS, {name}")
+            axes.plot(when, 100 * values, color=GREY, linestyle=style, linewidth=1.1, label=f"LS, {plain(name)}")
         _draw_curves(axes, time, curves)
-        axes.set(xlabel="time (s)", ylabel=ylabel, title=title)
+        axes.set(xlabel=xlabel, ylabel=plain(ylabel), title=plain(title))
         figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure
 
@@ -111,8 +106,8 @@ def _draw_curves(axes: Axes, time: Float[np.ndarray, " k"], curves: Mapping[str,
         axes.plot(time, 100 * np.asarray(values), color=colour, linewidth=width, label=variant, zorder=order, **marker)
     axes.set_xlim(0, float(np.max(time)) * 1.02 if len(time) else 1)
     axes.set_ylim(bottom=0)
-    axes.grid(axis="y", color=_FAINT, linewidth=0.8)
-    _bare(axes, left=True)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    _bare(axes)
 
 
 def live_scores_of_video(
@@ -134,14 +129,14 @@ def live_scores_of_video(
         The figure; `save` writes it.
     """
     scorers = list(dict.fromkeys(name.partition("/")[2] for name in figures))
-    with matplotlib.rc_context(_FONT):
-        figure = Figure(figsize=(8, 1.2 + 2.1 * max(1, len(scorers))), dpi=130, layout="constrained")
+    with matplotlib.rc_context(FONT):
+        figure = new_figure(8, 1.2 + 2.1 * max(1, len(scorers)))
         rows = figure.subplots(max(1, len(scorers)), 1, sharex=True, squeeze=False)[:, 0]
         for axes, scorer in zip(rows, scorers):
             own = {name: figures[f"{name}/{scorer}"] for name in CURVES if f"{name}/{scorer}" in figures}
             _draw_curves(axes, time, own)
             axes.set_ylabel(f"{scorer} (x 100)" if scorer == "CIDEr" else f"{scorer} (%)")
-        rows[0].set_title(title)
+        rows[0].set_title(plain(title))
         rows[-1].set_xlabel(xlabel)
         handles, labels = rows[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
@@ -206,9 +201,8 @@ def _bar(axes: Axes, span: tuple[float, float], y: float, text: str, face: objec
             shown = [line if len(line) <= room else line[: room - 1] + "…" for line in shown]
             if len(lines) > 3 and not shown[-1].endswith("…"):
                 shown[-1] = shown[-1][: room - 1] + "…"
-        axes.text(
-            (start + end) / 2, y, "\n".join(shown), ha="center", va="center", fontsize=7, clip_on=True, linespacing=1.1
-        )
+        words = plain("\n".join(shown))
+        axes.text((start + end) / 2, y, words, ha="center", va="center", fontsize=7, clip_on=True, linespacing=1.1)
 
 
 def timeline(
@@ -242,27 +236,28 @@ def timeline(
     below = _lanes([(start, end) for start, end, _ in runs])
     height_above, height_below = max(above, default=0) + 1, max(below, default=0) + 1
     colours = _colours([sentence.lower().strip() for _, _, sentence in events])
-    with matplotlib.rc_context(_FONT):
-        figure, axes = _figure(11, 1.3 + 0.42 * (height_above + height_below))
+    with matplotlib.rc_context(FONT):
+        figure = new_figure(11, 1.3 + 0.42 * (height_above + height_below))
+        axes = figure.add_subplot()
         scale = 165 / shown
         gap = 0.7
         for (start, end, sentence), lane in zip(events, above):
             y = gap + height_above - 1 - lane
-            _bar(axes, (start, min(end, shown)), y, sentence, colours[sentence.lower().strip()], "#6b7280", scale)
+            _bar(axes, (start, min(end, shown)), y, sentence, colours[sentence.lower().strip()], GREY, scale)
         for (start, end, sentence), lane in zip(runs, below):
             silent = not any(min(end, b) - max(start, a) > 1e-6 for a, b, _ in events)
             face = colours.get(sentence.lower().strip(), "#f9fafb")
-            _bar(axes, (start, min(end, shown)), -gap - lane, sentence, face, _WRONG if silent else "#6b7280", scale)
+            _bar(axes, (start, min(end, shown)), -gap - lane, sentence, face, _WRONG if silent else GREY, scale)
         if segment_seconds:
             for k in range(int(shown / segment_seconds) + 1):
-                axes.axvline(k * segment_seconds, color=_FAINT, linewidth=0.6, zorder=0)
-        axes.axhline(0, color=_INK, linewidth=0.8)
+                axes.axvline(k * segment_seconds, color=FAINT, linewidth=0.6, zorder=0)
+        axes.axhline(0, color=INK, linewidth=0.8)
         axes.set_xlim(0, shown)
         axes.set_ylim(-gap - height_below + 0.4, gap + height_above - 0.4)
         axes.set_yticks(
             [gap + (height_above - 1) / 2, -gap - (height_below - 1) / 2], ["reference\nevents", "live\ncaptions"]
         )
-        axes.set(xlabel="time (s)", title=title)
-        _bare(axes, left=False)
+        axes.set(xlabel="time (s)", title=plain(title))
+        _bare(axes, "left")
         axes.tick_params(axis="y", length=0)
     return figure

@@ -7,14 +7,13 @@ import matplotlib
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-_INK, _FAINT, _GREY = "#1f2937", "#e5e7eb", "#6b7280"
-_FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}
+from lvc_jax.outputs.plots_style import FAINT, FONT, GREY, bare, new_figure, plain
+
 # The first detector is solid and on top; where others coincide with it, their dashes still show.
-_STYLES = (("#2563eb", "-"), ("#db2777", "--"), ("#059669", "-."), (_GREY, ":"), ("#d97706", "--"), (_GREY, "-."))
+_STYLES = (("#2563eb", "-"), ("#db2777", "--"), ("#059669", "-."), (GREY, ":"), ("#d97706", "--"), (GREY, "-."))
 _TRACK = 0.34
 
 Curve = Mapping[str, Sequence[float]]
@@ -42,9 +41,8 @@ def instantaneous_accuracy(
     Returns:
         The figure; `plots.save` writes it.
     """
-    with matplotlib.rc_context(_FONT):
-        figure = Figure(figsize=(11, 4), dpi=130, layout="constrained")
-        FigureCanvasAgg(figure)
+    with matplotlib.rc_context(FONT):
+        figure = new_figure(11, 4)
         axes = figure.subplot_mosaic([["one", "all"], ["strips", "all"]], height_ratios=[4, 1])
         axes["strips"].sharex(axes["one"])
         name = next(iter(curves), None)
@@ -54,16 +52,16 @@ def instantaneous_accuracy(
             axes["one"],
             slot,
             {"weighted IA": first["weighted_IA"], "IA": first["IA"]},
-            (("#2563eb", "-"), (_GREY, "-")),
+            (("#2563eb", "-"), (GREY, "-")),
         )
-        axes["one"].set(title=f"(a) {name or 'no detector'}", ylabel="accuracy so far (%)")
+        axes["one"].set(title=f"(a) {plain(name or 'no detector')}", ylabel="accuracy so far (%)")
         axes["one"].tick_params(labelbottom=False)
         axes["one"].set_xlim(0, end)
         _strips(axes["strips"], annotated, detected)
         _lines(axes["all"], slot, {key: curve["weighted_IA"] for key, curve in curves.items()}, _STYLES)
         axes["all"].set(title="(b) weighted IA", xlabel="time (s)")
         axes["all"].set_xlim(0, end)
-        figure.suptitle(title)
+        figure.suptitle(plain(title))
     return figure
 
 
@@ -79,14 +77,13 @@ def _lines(axes: Axes, slot: float, lines: Mapping[str, Sequence[float]], styles
             color=colour,
             linestyle=style,
             linewidth=1.6 if style == "-" else 2.2,
-            label=name,
+            label=plain(name),
             marker=marker,
             zorder=3 - 0.01 * number,
         )
     axes.set_ylim(0, 102)
-    axes.grid(axis="y", color=_FAINT, linewidth=0.8)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    bare(axes)
     if lines:
         axes.legend(frameon=False, fontsize=8, loc="best")
 
@@ -104,11 +101,10 @@ def _strips(axes: Axes, annotated: Sequence[Mapping[str, Any]], detected: Sequen
     axes.set_ylim(0.25, 1.25)
     axes.set_yticks([1.0, 0.5], ["annotated", "detected"])
     axes.set_xlabel("time (s)")
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
+    bare(axes, "left")
     axes.tick_params(axis="y", length=0)
     if 0 < len(labels) <= 20:
-        handles = [Patch(color=colours[label], label=label.replace("_", " ")) for label in labels]
+        handles = [Patch(color=colours[label], label=plain(label.replace("_", " "))) for label in labels]
         axes.legend(
             handles=handles,
             ncols=3,

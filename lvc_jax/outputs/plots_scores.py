@@ -2,21 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-_INK, _FAINT, _BAR = "#1f2937", "#e5e7eb", "#2563eb"
-_FONT: Any = {"font.family": "DejaVu Sans", "font.size": 9, "text.color": _INK, "axes.labelcolor": _INK}
+from lvc_jax.outputs.plots_style import FAINT, FONT, bare, new_figure, plain
+
+_BAR = "#2563eb"
 _STYLES = ("-", "--", "-.", ":")
 _SHADES = ("#93c5fd", "#2563eb")
-
-
-def plain(text: str) -> str:
-    """Text from a file as a picture can show it: no mathematics, nothing that is no character."""
-    return text.encode("ascii", "backslashreplace").decode().replace("$", r"\$")
 
 
 def bars(title: str, scores: Mapping[str, float | None]) -> Figure:
@@ -29,9 +23,8 @@ def bars(title: str, scores: Mapping[str, float | None]) -> Figure:
     Returns:
         The figure; `plots.save` writes it.
     """
-    with matplotlib.rc_context(_FONT):
-        figure = Figure(figsize=(8, 1.2 + 0.26 * max(1, len(scores))), dpi=130, layout="constrained")
-        FigureCanvasAgg(figure)
+    with matplotlib.rc_context(FONT):
+        figure = new_figure(8, 1.2 + 0.26 * max(1, len(scores)))
         axes = figure.add_subplot()
         values = [100 * value if value is not None and math.isfinite(value) else 0.0 for value in scores.values()]
         drawn = axes.barh(range(len(values)), values, color=_BAR)
@@ -40,10 +33,10 @@ def bars(title: str, scores: Mapping[str, float | None]) -> Figure:
         axes.set_yticks(range(len(values)), [plain(name) for name in scores])
         axes.invert_yaxis()
         axes.set_xlim(0, 1.12 * max([1.0, *values]))
-        axes.set(title=title, xlabel="score (x 100)")
-        axes.grid(axis="x", color=_FAINT)
+        axes.set(title=plain(title), xlabel="score (x 100)")
+        axes.grid(axis="x", color=FAINT)
         axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        bare(axes)
     return figure
 
 
@@ -57,9 +50,8 @@ def over_thresholds(thresholds: Sequence[float], scores: Mapping[str, Sequence[f
     Returns:
         The figure; `plots.save` writes it.
     """
-    with matplotlib.rc_context(_FONT):
-        figure = Figure(figsize=(9, 3.6), dpi=130, layout="constrained")
-        FigureCanvasAgg(figure)
+    with matplotlib.rc_context(FONT):
+        figure = new_figure(9, 3.6)
         parts = figure.subplots(1, 2)
         where = {name: int(name in ("precision", "recall")) for name in scores}
         for index, (name, values) in enumerate(scores.items()):
@@ -71,8 +63,8 @@ def over_thresholds(thresholds: Sequence[float], scores: Mapping[str, Sequence[f
             axes.set(title=title, xlabel="tIoU", ylabel="score (x 100)")
             axes.set_xticks(list(thresholds))
             axes.set_ylim(bottom=0)
-            axes.grid(axis="y", color=_FAINT)
-            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(axis="y", color=FAINT)
+            bare(axes)
             if axes.get_lines():
                 axes.legend(frameon=False, fontsize=8)
     return figure
@@ -89,10 +81,9 @@ def panels(title: str, values: Mapping[str, Mapping[str, Mapping[str, float]]]) 
         The figure; `plots.save` writes it.
     """
     shown = {name: own for name, own in values.items() if own}
-    with matplotlib.rc_context(_FONT):
-        figure = Figure(figsize=(9, 3.4), dpi=130, layout="constrained")
-        FigureCanvasAgg(figure)
-        figure.suptitle(title)
+    with matplotlib.rc_context(FONT):
+        figure = new_figure(9, 3.4)
+        figure.suptitle(plain(title))
         sizes = [len(own) for own in shown.values()] or [1]
         parts = figure.subplots(1, len(sizes), sharey=True, squeeze=False, width_ratios=sizes)[0]
         for axes, (name, own) in zip(parts, shown.items()):
@@ -105,9 +96,9 @@ def panels(title: str, values: Mapping[str, Mapping[str, Mapping[str, float]]]) 
                 axes.bar_label(drawn, [f"{height:.1f}" for height in heights], padding=2, fontsize=7)
             axes.set_xticks(range(len(own)), list(own))
             axes.set(xlabel=name)
-            axes.grid(axis="y", color=_FAINT)
+            axes.grid(axis="y", color=FAINT)
             axes.set_axisbelow(True)
-            axes.spines[["top", "right"]].set_visible(False)
+            bare(axes)
             axes.margins(y=0.1)
         parts[0].set(ylabel="score (x 100)", ylim=(0, None))
         if shown:

@@ -21,7 +21,3 @@ def test_over_thresholds(names: tuple[str, ...]) -> None:
     assert sorted(line.get_label() for line in lines) == sorted(names)
     assert all(line.get_ydata().tolist() == [50, 25] for line in lines)
     assert plots.png(figure).startswith(b"\x89PNG")
-
-
-def test_odd_names_can_be_drawn() -> None:
-    assert plots_scores.plain("v_\ud800$é") == "v_\\ud800\\$\\xe9"

@@ -135,7 +135,7 @@ def _accuracy_figures(
     for name in ranked[len(ranked) // 2 :][:1]:
         figures["instantaneous_accuracy_median"] = functools.partial(
             plots_actions.instantaneous_accuracy,
-            plots_scores.plain(f"Video {name}"),
+            f"Video {name}",
             slot,
             {"detector": result.per_video[name]},
             annotated[name]["annotations"],

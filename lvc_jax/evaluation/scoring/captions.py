@@ -223,8 +223,8 @@ def _live_figures(videos: Mapping[str, VideoScore], clock: str) -> dict[str, Cal
 
 
 def _live_figure(name: str, video: VideoScore, clock: str) -> Figure:
+    title = f"Video {name}"
     if clock == "dt":
-        return plots.live_scores_of_video(video.time, video.figures(), plots_scores.plain(f"Video {name}"))
+        return plots.live_scores_of_video(video.time, video.figures(), title)
     number = np.arange(1.0, len(video.time) + 1)
-    title = plots_scores.plain(f"Video {name}")
     return plots.live_scores_of_video(number, video.figures(), title, xlabel="prediction")
