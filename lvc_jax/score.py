@@ -22,8 +22,9 @@ from absl import flags
 from lvc_jax import cli
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation import table
-from lvc_jax.evaluation.scoring import actions, captions, everything
+from lvc_jax.evaluation.scoring import actions, captions, everything, uses
 from lvc_jax.evaluation.scoring import show as terminal
+from lvc_jax.evaluation.scoring.inputs import naming
 from lvc_jax.evaluation.scoring.java import compare
 from lvc_jax.evaluation.scoring.options import METRICS, MODES, Options
 from lvc_jax.evaluation.scoring.scored import Scored
@@ -84,18 +85,6 @@ _text("ambiguous", None, "Average precision: class of frames to leave out.")
 _list("ignore", [], "Average precision: classes that no mean contains.")
 flags.DEFINE_bool("per_stage", False, "Average precision: also score the ten stages of actions.", flag_values=FLAGS)
 
-_LIVE = ("segment_frames", "window", "clock", "gamma", "history", "silent", "missed", "reference_sets", "scorers")
-_TEXTUAL = ("scorers", "verify-with-java", "mode")
-# What each metric makes use of, beside predictions, references, output and plot.
-_USED: dict[str | None, tuple[str, ...]] = {
-    None: (*_LIVE, "mode", "timeliness"),
-    "text": _TEXTUAL,
-    "dense_captioning": (*_TEXTUAL, "version", "tiou", "paragraph"),
-    "soda": (*_TEXTUAL, "tiou", "variants", "reference_sets"),
-    "live_score": (*_TEXTUAL, *_LIVE, "fps"),
-    "instantaneous_accuracy": ("mode", "subset", "slot"),
-    "average_precision": ("mode", "subset", "slot", "implementation", "ambiguous", "ignore", "per_stage"),
-}
 _CAPTIONS: dict[str, Callable[[Options], tuple[Scored, PairScorer | None]]] = {
     "text": captions.text,
     "dense_captioning": captions.dense,
@@ -119,14 +108,6 @@ def _options() -> Options:
     return Options(**values)
 
 
-def _unused(metric: str | None) -> list[str]:
-    """A note on given flags that say nothing to this metric."""
-    every = {name for names in _USED.values() for name in names}
-    names = sorted(name for name in every - set(_USED[metric]) if FLAGS[name].present)
-    given = ", ".join(f"--{name}" for name in names)
-    return [f"Not used by {'the suite' if metric is None else metric}: {given}."] if names else []
-
-
 def _score(metric: str | None, options: Options) -> tuple[Scored, str | None]:
     """The score, and Δt if it is the suite's."""
     if metric in _ACTIONS:
@@ -142,15 +123,11 @@ def _score(metric: str | None, options: Options) -> tuple[Scored, str | None]:
 
 def main() -> None:
     options, metric = _options(), FLAGS["metric"].value
-    try:
+    with naming(options.predictions, options.references):
         scored, frames = _score(metric, options)
-    except InputError as error:
-        paths = (options.predictions, *options.references)
-        if str(error).startswith("--") or any(path in str(error) for path in paths):
-            raise
-        # The metrics know no files.
-        raise InputError(f"{options.predictions} against {','.join(options.references)}: {error}") from None
-    scored = dataclasses.replace(scored, notes=(*_unused(metric), *scored.notes))
+    given = [name for name in uses.FLAGS if FLAGS[name].present]
+    holds = scored.holds | ({uses.PICTURES} if scored.figures else set())
+    scored = dataclasses.replace(scored, notes=(*uses.notes(metric, given, holds), *scored.notes))
     if frames is None:
         terminal.show(scored, f"{options.predictions}: {metric}")
     else:

@@ -17,7 +17,8 @@ from lvc_jax import cli
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation.paper_tables import files, layout, write
 from lvc_jax.evaluation.paper_tables.measure import Measured, Meter
-from lvc_jax.evaluation.scoring.options import Options, chosen_scorers
+from lvc_jax.evaluation.scoring.inputs import naming
+from lvc_jax.evaluation.scoring.options import chosen_scorers
 from lvc_jax.evaluation.scoring.show import printable
 
 FLAGS = flags.FlagValues()
@@ -41,7 +42,7 @@ def main() -> None:
         raise InputError("--references is missing: give an annotation file, or two separated by a comma")
     if not OUTPUT.value:
         raise InputError("--output is missing: give a folder for the tables")
-    scorers, notes = chosen_scorers(Options("", (), scorers=SCORERS.value), layout.SCORERS)
+    scorers, notes = chosen_scorers(SCORERS.value, layout.SCORERS)
     shown = layout.SCORERS if SCORERS.value is None else scorers
     meter = Meter(REFERENCES.value, scorers)
     console = Console(stderr=True)
@@ -58,13 +59,8 @@ def main() -> None:
 
 
 def _measure(meter: Meter, row: files.Row) -> Measured:
-    try:
+    with naming(row.path, REFERENCES.value):
         return meter.measure(row)
-    except InputError as error:
-        if row.path in str(error):
-            raise
-        # The metrics know no files.
-        raise InputError(f"{row.path} against {','.join(REFERENCES.value)}: {error}") from None
 
 
 if __name__ == "__main__":

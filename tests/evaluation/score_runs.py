@@ -1,4 +1,4 @@
-"""The score command in this process: flags as on the command line, the content of its output file back."""
+"""The score command in this process: flags as on the command line, the content of its output file back; small files."""
 
 import json
 import math
@@ -47,3 +47,48 @@ def write(path: Path, content: object) -> Path:
 def number(value: float | str) -> float | None:
     """A golden number as the output file spells it; NaN is null there."""
     return None if math.isnan(float(value)) else float(value)
+
+
+ANNOTATIONS = {
+    "v": {"duration": 10.0, "timestamps": [[0, 4], [6, 10]], "sentences": ["A man runs.", "A dog barks."]},
+    "w": {"duration": 4.0, "timestamps": [[0, 4]], "sentences": ["A man runs."]},
+}
+SECOND = {"v": {"duration": 10.0, "timestamps": [[5, 9]], "sentences": ["A dog is barking loudly."]}}
+PREDICTIONS = {
+    "v": [
+        {"timestamp": [0, 2], "sentence": "a man runs"},
+        {"timestamp": [4.5, 6], "sentence": "a dog barks"},
+        {"timestamp": [6, 10], "sentence": "a dog barks"},
+    ],
+    "x": [],
+}
+DATABASE = {
+    "u": {"duration": 5.0, "subset": "Test", "annotations": [{"label": "A", "segment": [1, 3]}]},
+    "t": {"duration": 4.0, "subset": "Train", "annotations": [{"label": "B", "segment": [0, 2]}]},
+}
+DETECTED = {"u": [{"label": "A", "segment": [1, 2], "score": 0.5}]}
+CAPTIONS = ("text", "dense_captioning", "soda", "live_score")
+METRICS = (*CAPTIONS, "instantaneous_accuracy", "average_precision")
+
+
+def caption_files(folder: Path) -> dict[str, str]:
+    """Predictions and the annotations of two annotators."""
+    first, second = write(folder / "r.json", ANNOTATIONS), write(folder / "s.json", SECOND)
+    return {
+        "predictions": str(write(folder / "p.json", {"results": PREDICTIONS})),
+        "references": f"{first},{second}",
+    }
+
+
+def given(folder: Path, metric: str, files: dict[str, str]) -> dict[str, str]:
+    """Files and fast scorers for a metric."""
+    if metric == "text":
+        said = write(folder / "c.json", {"1": "a man runs", "2": "a dog"})
+        meant = write(folder / "d.json", {"1": ["A man runs.", "He runs."], "3": ["A cat."]})
+        return {"predictions": str(said), "references": str(meant), "scorers": "BLEU-4,ROUGE-L,CIDEr"}
+    if metric not in CAPTIONS:
+        return {
+            "predictions": str(write(folder / "e.json", {"results": DETECTED})),
+            "references": str(write(folder / "f.json", {"database": DATABASE})),
+        }
+    return files | {"scorers": "ROUGE-L" if metric == "soda" else "BLEU-4,ROUGE-L,CIDEr"}

@@ -81,10 +81,9 @@ def read(row: Row, references: Mapping[str, Any]) -> tuple[Row, inputs.Predicted
         InputError: a malformed file; a header that contradicts the file's name.
     """
     found = inputs.read_predictions(row.path, references)
-    said = found.header.get("segment_frames")
-    if said is None:
+    frames = found.segment_frames()
+    if frames is None:
         return row, found
-    frames = parse_segment_frames(str(said))[0]
     if _named(Path(row.path)) not in (None, frames):
         raise InputError(f"{row.path}: its header says Δt = {frames}, its name {row.segment_frames}; rename the file")
     return dataclasses.replace(row, segment_frames=frames), found

@@ -7,7 +7,8 @@ from lvc_jax.data import segments
 from lvc_jax.evaluation import suite
 from lvc_jax.evaluation.paper_tables import files
 from lvc_jax.evaluation.paper_tables.files import Row
-from lvc_jax.evaluation.scoring import inputs
+from lvc_jax.evaluation.scoring import coverage, inputs
+from lvc_jax.evaluation.scoring.captions import live_coverage
 from lvc_jax.metrics import dense_captioning, live_score, slots
 from lvc_jax.metrics.live_score import Reading
 from lvc_jax.metrics.text.scorers import PairScorer
@@ -48,8 +49,9 @@ class Meter:
 
     def __init__(self, paths: Sequence[str], scorers: Sequence[str]):
         # The evaluators take annotations as they are written; the Δt clock needs them repaired, as `score` has it.
-        self.written = inputs.as_written(paths, keep_places=True)
-        self._toolkit = inputs.as_written(paths, keep_places=False)
+        annotated = inputs.read_annotations(paths)
+        self.written = inputs.as_written(annotated, keep_places=True)
+        self._toolkit = inputs.as_written(annotated, keep_places=False)
         self._repaired, repairs = inputs.repaired(paths)
         self.notes = inputs.repair_notes(repairs)
         self.scorers = tuple(scorers)
@@ -85,18 +87,11 @@ class Meter:
         result = dense_captioning.evaluate(
             references, found.items, _VERSIONS[reading], scorers=self.scorers, pair_scorer=self._dense[reading]
         )
-        return Values(result.scores, result.signature, result.coverage)
+        return Values(result.scores, result.signature, {**result.coverage, **coverage.videos(references, found.items)})
 
     def _over_time(self, found: inputs.Predicted, mode: str, frames: int) -> Values:
         references = self._toolkit if mode == "reference" else self._repaired
         reading = Reading(frames, mode="reference" if mode == "reference" else "paper", scorers=self.scorers)
         videos = live_score.score_videos(references, found.items, reading, self._live)
-        coverage = {
-            "videos_scored": len(videos),
-            "videos_missing": len(references.keys() - found.items.keys()),
-            "videos_extra": len(found.items.keys() - references.keys()),
-            "predictions": found.number,
-            "predictions_without_match": int(sum(video.false_positives.sum() for video in videos.values())),
-            "slots": sum(len(video.time) for video in videos.values()),
-        }
-        return Values(live_score.summary(videos, reading.names), reading.signature, coverage)
+        covered = live_coverage(references, found, videos)
+        return Values(live_score.summary(videos, reading.names), reading.signature, covered)

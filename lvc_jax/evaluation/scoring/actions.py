@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from lvc_jax.data import action_files, frame_files
 from lvc_jax.data.json_fields import read_json
 from lvc_jax.errors import InputError
+from lvc_jax.evaluation.scoring import uses
 from lvc_jax.evaluation.scoring.options import Options
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics import average_precision_score as ap
@@ -19,6 +20,7 @@ from lvc_jax.metrics.instantaneous_accuracy_result import Result
 from lvc_jax.outputs import plots_actions, plots_scores
 
 _SUBSET = "Test"
+_SEGMENTS = frozenset({uses.SEGMENTS})
 
 
 def instantaneous_accuracy(options: Options) -> Scored:
@@ -43,13 +45,12 @@ def average_precision(options: Options) -> Scored:
         "per_stage": options.per_stage,
     }
     notes: list[str] = []
-    if _has_frames(options.predictions):
+    frames = _has_frames(options.predictions)
+    if frames:
         if len(options.references) != 1:
             raise InputError(f"--references: {len(options.references)} files; expected one for {ap.METRIC}")
         truth = frame_files.read(options.references[0])
         values = frame_files.same_classes(truth, frame_files.read(options.predictions), options.predictions)
-        if options.subset is not None:
-            notes.append("--subset is not used: files of frames have no subsets.")
         result = ap.score(truth.videos, values.videos, truth.classes, name, **chosen)
     else:
         annotated, subset, notes = _annotated(options)
@@ -59,7 +60,8 @@ def average_precision(options: Options) -> Scored:
         result.coverage["predictions_without_match"] = _without_match(annotated, detected)
     by_class = {key: value for key, value in result.scores.items() if key.startswith(("AP/", "cAP/"))}
     figures = {"average_precision": functools.partial(plots_scores.bars, "Average precision", by_class)}
-    return _scored(result, mode, notes, figures, {"implementation": name})
+    holds = frozenset() if frames else _SEGMENTS
+    return _scored(result, mode, notes, figures, {"implementation": name}, holds)
 
 
 def _has_frames(path: str) -> bool:
@@ -111,6 +113,7 @@ def _scored(
     notes: Sequence[str],
     figures: Mapping[str, Callable[[], Figure]],
     more: Mapping[str, Any] | None = None,
+    holds: frozenset[str] = _SEGMENTS,
 ) -> Scored:
     return Scored(
         result.metric,
@@ -123,6 +126,7 @@ def _scored(
         (*notes, *result.notes),
         more or {},
         figures,
+        holds,
     )
 
 

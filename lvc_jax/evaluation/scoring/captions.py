@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 
 from lvc_jax.data import sentence_files
 from lvc_jax.errors import InputError
-from lvc_jax.evaluation import suite
-from lvc_jax.evaluation.scoring import inputs
+from lvc_jax.evaluation.scoring import coverage, inputs, uses
 from lvc_jax.evaluation.scoring.options import Options, chosen_scorers
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics import dense_captioning, live_score
@@ -23,6 +22,7 @@ from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 from lvc_jax.outputs import plots, plots_scores
 
 Found = tuple[Scored, PairScorer | None]
+_USUAL_FRAMES = 150
 
 
 def _mode(options: Options) -> str:
@@ -49,7 +49,7 @@ def text(options: Options) -> Found:
             f"{options.predictions}: none of its ids has a reference: it has {next(iter(said))!r}, "
             f"the references have {next(iter(meant))!r}"
         )
-    scorers, notes = chosen_scorers(options)
+    scorers, notes = chosen_scorers(options.scorers)
     scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
     captions, sentences = [said.get(name, [""])[0] for name in names], [meant[name] for name in names]
     corpus = scorer.calls(captions, sentences, np.zeros(len(names), np.int64), 1)
@@ -64,16 +64,10 @@ def text(options: Options) -> Found:
         scorers=",".join(scorers),
     )
     scores = {name: float(corpus[name][0]) for name in scorers}
-    coverage = {
-        "videos_scored": len(names),
-        "videos_missing": len(meant.keys() - said.keys()),
-        "videos_extra": len(said.keys() - meant.keys()),
-        "predictions": len(said),
-        "predictions_without_match": len(said.keys() - meant.keys()),
-    }
+    covered = coverage.count(meant, said, scored=len(names), without_match=len(said.keys() - meant.keys()))
     rows = {name: {key: float(own[key][index]) for key in scorers} for index, name in enumerate(names)}
     figures = {"text": functools.partial(plots_scores.bars, "Captions", scores)}
-    return Scored("text", _mode(options), line, scores, rows, coverage, notes=tuple(notes), figures=figures), scorer
+    return Scored("text", _mode(options), line, scores, rows, covered, notes=tuple(notes), figures=figures), scorer
 
 
 def dense(options: Options) -> Found:
@@ -82,8 +76,8 @@ def dense(options: Options) -> Found:
     strict = dense_captioning.version_named(version).strict
     if options.mode is not None and strict == options.reference:
         raise InputError(f"--version={version}: belongs to --mode={'paper' if strict else 'reference'}; leave one out")
-    scorers, notes = chosen_scorers(options)
-    references = inputs.as_written(options.references, keep_places=True)
+    scorers, notes = chosen_scorers(options.scorers)
+    references = inputs.as_written(inputs.read_annotations(options.references), keep_places=True)
     found = inputs.read_predictions(options.predictions, references, reversed_times=True)
     scorer = PairScorer(scorers, reading=dense_captioning.version_named(version).reading)
     result = dense_captioning.evaluate(
@@ -103,7 +97,7 @@ def dense(options: Options) -> Found:
         result.signature,
         result.scores,
         result.per_video,
-        result.coverage,
+        {**result.coverage, **coverage.videos(references, found.items)},
         notes=tuple(notes),
         more={"version": version},
         figures={"dense_captioning": functools.partial(plots_scores.over_thresholds, options.tiou, lines)},
@@ -113,12 +107,12 @@ def dense(options: Options) -> Found:
 
 def soda(options: Options) -> Found:
     """SODA; the reading `paper` is `strict`."""
-    scorers = tuple(options.scorers) if options.scorers is not None else ("METEOR",)
+    # Asked for, not a default that could be left out: without its extra METEOR is an error here.
+    scorers, _ = chosen_scorers(("METEOR",) if options.scorers is None else options.scorers)
     if len(scorers) != 1:
         raise InputError(f"--scorers={','.join(scorers)}: soda takes one scorer, METEOR by default")
-    chosen_scorers(options)
     mode = "reference" if options.reference else "strict"
-    references = inputs.as_written(options.references, keep_places=True)
+    references = inputs.as_written(inputs.read_annotations(options.references), keep_places=True)
     found = inputs.read_predictions(options.predictions, references, reversed_times=True)
     scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
     result = soda_metric.evaluate(
@@ -132,14 +126,16 @@ def soda(options: Options) -> Found:
         pair_scorer=scorer,
     )
     figures = {"soda": functools.partial(plots_scores.bars, "SODA", result.scores)}
+    holds = {uses.SENTENCES: {*"abc"}, uses.LIMITS: {"a"}}
     scored = Scored(
         "soda",
         _mode(options),
         result.signature,
         result.scores,
         result.per_video,
-        result.coverage,
+        {**result.coverage, **coverage.videos(references, found.items)},
         figures=figures,
+        holds=frozenset(condition for condition, needed in holds.items() if needed & {*options.variants}),
     )
     return scored, scorer
 
@@ -157,12 +153,16 @@ def live(options: Options) -> Found:
         references, repairs = inputs.repaired(options.references)
         notes += inputs.repair_notes(repairs)
     else:
-        references = inputs.as_written(options.references, keep_places=False)
+        references = inputs.as_written(inputs.read_annotations(options.references), keep_places=False)
     found = inputs.read_predictions(options.predictions, references, reversed_times=clock == "prediction")
     default = tuple(TOOLKIT_LABELS) if mode == "reference" else SCORERS
-    scorers, missing = chosen_scorers(options, default)
-    frames, assumed = _frames(options, found, clock)
-    reading = live_score.Reading(frames, **options.live(mode=mode, fps=options.fps, scorers=scorers))
+    scorers, missing = chosen_scorers(options.scorers, default)
+    frames = found.segment_frames(options.segment_frames)
+    if frames is None and clock == "dt":
+        missing.append(f"Δt is {_USUAL_FRAMES} frames, the default: the predictions file names none.")
+    reading = live_score.Reading(
+        _USUAL_FRAMES if frames is None else frames, **options.live(mode=mode, fps=options.fps, scorers=scorers)
+    )
     scorer = pair_scorer(reading)
     videos = live_score.score_videos(references, found.items, reading, scorer)
     scored = Scored(
@@ -171,25 +171,13 @@ def live(options: Options) -> Found:
         reading.signature,
         live_score.summary(videos, reading.names),
         {video: own.data() for video, own in videos.items()},
-        _live_coverage(references, found, videos),
-        notes=(*notes, *missing, *assumed),
+        live_coverage(references, found, videos),
+        notes=(*notes, *missing),
         more=_toolkit_labels(reading),
         figures=_live_figures(videos, clock),
+        holds=uses_of_live(reading),
     )
     return scored, scorer
-
-
-def _frames(options: Options, found: inputs.Predicted, clock: str) -> tuple[suite.SegmentFrames, list[str]]:
-    """Δt, and a note where neither flag nor file say what it is."""
-    given = options.segment_frames or found.header.get("segment_frames")
-    notes = []
-    if given is None:
-        given = 150
-        notes = ["Δt is 150 frames, the default: the predictions file names none."] if clock == "dt" else []
-    frames = suite.parse_segment_frames(str(given))
-    if len(frames) != 1:
-        raise InputError(f"--segment_frames={given}: a predictions file has one Δt")
-    return frames[0], notes
 
 
 def _toolkit_labels(reading: live_score.Reading) -> dict[str, Any]:
@@ -198,28 +186,40 @@ def _toolkit_labels(reading: live_score.Reading) -> dict[str, Any]:
     return {"toolkit_labels": {name: label for name, label in TOOLKIT_LABELS.items() if name in reading.names}}
 
 
-def _live_coverage(
+def uses_of_live(reading: live_score.Reading) -> frozenset[str]:
+    """Which conditions of `uses` hold for a reading."""
+    clock = reading.clock == "dt"
+    holds = {
+        uses.PAPER: reading.mode == "paper",
+        uses.CLOCK: clock,
+        uses.SLOTS: not clock or reading.segment_frames != "video",
+    }
+    return frozenset(condition for condition, true in holds.items() if true)
+
+
+def live_coverage(
     references: inputs.References, found: inputs.Predicted, videos: Mapping[str, VideoScore]
 ) -> dict[str, int]:
-    return {
-        "videos_scored": len(videos),
-        "videos_missing": len(references.keys() - found.items.keys()),
-        "videos_extra": len(found.items.keys() - references.keys()),
-        "predictions": found.number,
-        "predictions_without_match": int(sum(video.false_positives.sum() for video in videos.values())),
-        "slots": sum(len(video.time) for video in videos.values()),
-    }
+    """What Live Scores cover; a false caption is a prediction without match."""
+    return coverage.count(
+        references,
+        found.items,
+        scored=len(videos),
+        without_match=int(sum(video.false_positives.sum() for video in videos.values())),
+        slots=sum(len(video.time) for video in videos.values()),
+    )
 
 
 def _live_figures(videos: Mapping[str, VideoScore], clock: str) -> dict[str, Callable[[], Figure]]:
     """The figure set of the videos with the highest, the median and the lowest Live Score."""
     ranked = sorted(videos, key=lambda video: -float(videos[video].curves["LS"].mean()))
     chosen = {"best": ranked[:1], "median": ranked[len(ranked) // 2 :][:1], "worst": ranked[-1:]}
-    return {
-        f"live_score_{rank}": functools.partial(_live_figure, name, videos[name], clock)
-        for rank, names in chosen.items()
-        for name in names
-    }
+
+    @functools.cache  # of few videos one may have several ranks
+    def drawn(name: str) -> Figure:
+        return _live_figure(name, videos[name], clock)
+
+    return {f"live_score_{rank}": functools.partial(drawn, name) for rank, names in chosen.items() for name in names}
 
 
 def _live_figure(name: str, video: VideoScore, clock: str) -> Figure:

@@ -1,13 +1,15 @@
 """What `evaluate` says of a model's captions, said of a predictions file."""
 
-import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from lvc_jax.errors import InputError
-from lvc_jax.evaluation import suite
-from lvc_jax.evaluation.scoring import inputs
+from lvc_jax.evaluation import suite, table
+from lvc_jax.evaluation.scoring import coverage, inputs, uses
+from lvc_jax.evaluation.scoring.captions import uses_of_live
 from lvc_jax.evaluation.scoring.options import Options, chosen_scorers
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics.dense_captioning.matching import flatten_events, flatten_predictions, meet
@@ -28,36 +30,44 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
         raise InputError("--mode=reference needs --metric: without it the suite of evaluate is scored, mode paper")
     references, repairs = inputs.repaired(options.references)
     found = inputs.read_predictions(options.predictions, references)
-    given = options.segment_frames or found.header.get("segment_frames")
-    if given is None:
+    frames = found.segment_frames(options.segment_frames)
+    if frames is None:
         raise InputError(f"--segment_frames is missing, and the header of {options.predictions} does not name one")
-    frames = suite.parse_segment_frames(str(given))
-    if len(frames) != 1:
-        raise InputError(f"--segment_frames={given}: a predictions file has one Δt")
-    scorers = None if options.scorers is None else chosen_scorers(options)[0]
-    reading = Reading(**options.live(scorers=scorers))
+    notes = inputs.repair_notes(repairs)
+    scorers = None if options.scorers is None else chosen_scorers(options.scorers)[0]
+    reading = Reading(frames, **options.live(scorers=scorers))
     rule = _rule(options, found)
-    result = suite.score(references, found.items, frames[0], reading, rule=rule)
-    coverage = {
-        "videos_scored": len(found.items.keys() & references.keys()),
-        "videos_missing": len(references.keys() - found.items.keys()),
-        "videos_extra": len(found.items.keys() - references.keys()),
-        "predictions": found.number,
-        "predictions_without_match": _without_match(references, found),
-    }
+    result = suite.score(references, found.items, frames, reading, rule=rule)
+    holds, figures = uses_of_live(reading), {}
+    if frames != "video":
+        holds |= {uses.LIVE}
+        notes += _without_column(scorers or ())
+        if result.videos:
+            figures["live_score"] = functools.partial(_over_time, result, references, frames, reading)
     scored = Scored(
         METRIC,
         "paper",
-        "; ".join(suite.signatures(frames[0], reading, rule)),
+        "; ".join(suite.signatures(frames, reading, rule)),
         result.metrics,
         {video: own.data() for video, own in result.videos.items()},
-        coverage,
-        notes=tuple(inputs.repair_notes(repairs)),
+        coverage.count(
+            references,
+            found.items,
+            scored=len(found.items.keys() & references.keys()),
+            without_match=_without_match(references, found),
+        ),
+        notes=tuple(notes),
+        figures=figures,
+        holds=holds,
     )
-    if frames[0] == "video" or not result.videos:
-        return scored, frames[0]
-    draw = functools.partial(_over_time, result, references, frames[0], reading.names[-1])
-    return dataclasses.replace(scored, figures={"live_score": draw}), frames[0]
+    return scored, frames
+
+
+def _without_column(scorers: Sequence[str]) -> list[str]:
+    """A note on the scorers that were asked for and are in no column of the table of `evaluate`."""
+    shown = {column.metric.rpartition("/")[2] for column in table.COLUMNS}
+    hidden = [name for name in scorers if name not in shown]
+    return [f"In no column of the table: {', '.join(hidden)}; --output has their Live Scores."] if hidden else []
 
 
 def _rule(options: Options, found: inputs.Predicted) -> Rule:
@@ -79,8 +89,19 @@ def _without_match(references: inputs.References, found: inputs.Predicted) -> in
     return len(said.video) - len(np.unique(meetings.prediction))
 
 
-def _over_time(result: suite.Result, references: inputs.References, frames: int, scorer: str):
+def _over_time(result: suite.Result, references: inputs.References, frames: int, reading: Reading) -> Figure:
+    """The mean of the videos' curves of one scorer: over time, or over predictions where each is a slot."""
+    scorer = reading.names[-1]
+    title = f"{scorer}, mean of videos"
+    if reading.clock == "prediction":
+        longest = max(len(video.time) for video in result.videos.values())
+        rows = np.full((len(result.videos), len(VARIANTS), longest), np.nan)
+        for row, video in zip(rows, result.videos.values()):
+            row[:, : len(video.time)] = [video.figures()[f"{variant}/{scorer}"] for variant in VARIANTS]
+        own = dict(zip(VARIANTS, np.nanmean(rows, axis=0)))
+        number = (~np.isnan(rows[:, 0])).sum(axis=0)
+        place = np.arange(1.0, longest + 1)
+        return plots.score_over_time(place, own, title, videos=number.astype(np.float64), xlabel="prediction")
     time, means, number = suite.over_time(result.videos, references, frames)
-    column = next(iter(result.videos.values())).scorers.index(scorer)
-    curves = {variant: means[:, index, column] for index, variant in enumerate(VARIANTS)}
-    return plots.score_over_time(time, curves, f"{scorer}, mean of videos", videos=number.astype(np.float64))
+    curves = {variant: means[:, index, -1] for index, variant in enumerate(VARIANTS)}
+    return plots.score_over_time(time, curves, title, videos=number.astype(np.float64))

@@ -1,8 +1,9 @@
 """Annotation and prediction files in the form that the metrics take."""
 
+import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lvc_jax.data import annotations, annotations_formats
@@ -11,6 +12,7 @@ from lvc_jax.evaluation import suite
 from lvc_jax.outputs import predictions
 
 References = dict[str, dict[str, Any]]
+AnnotationFile = dict[str, annotations_formats.RawVideo]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,10 +23,35 @@ class Predicted:
     header: Mapping[str, Any]
     items: dict[str, list[Any]]
 
-    @property
-    def number(self) -> int:
-        """Predictions of all videos."""
-        return sum(len(items) for items in self.items.values())
+    def segment_frames(self, asked: str | None = None) -> suite.SegmentFrames | None:
+        """The Δt of the file: what was asked for, or else what the header says; None where neither says one.
+
+        Raises:
+            InputError: several, or none that can be read.
+        """
+        said = self.header.get("segment_frames") if asked is None else asked
+        if said is None:
+            return None
+        flag = f"--segment_frames={said}"
+        where = flag if asked is not None else f"{self.path}: header: segment_frames={said}"
+        try:
+            frames = suite.parse_segment_frames(str(said))
+        except InputError as error:
+            raise InputError(where + str(error).removeprefix(flag)) from None
+        if len(frames) != 1:
+            raise InputError(f"{where}: a predictions file has one Δt")
+        return frames[0]
+
+
+@contextlib.contextmanager
+def naming(predictions: str, references: Sequence[str]) -> Iterator[None]:
+    """Puts the files before an error of a metric, which knows no files; one that names a file or a flag stays."""
+    try:
+        yield
+    except InputError as error:
+        if str(error).startswith("--") or any(path in str(error) for path in (predictions, *references)):
+            raise
+        raise InputError(f"{predictions} against {','.join(references)}: {error}") from None
 
 
 def read_predictions(path: str, references: Mapping[str, Any], *, reversed_times: bool = False) -> Predicted:
@@ -51,21 +78,26 @@ def read_predictions(path: str, references: Mapping[str, Any], *, reversed_times
     return Predicted(path, header, dict(items))
 
 
-def as_written(paths: Sequence[str], *, keep_places: bool) -> References:
-    """References as the files have them, nothing repaired, videos of all files.
+def read_annotations(paths: Sequence[str]) -> list[AnnotationFile]:
+    """Annotation files, one for each annotator, nothing repaired.
+
+    Raises:
+        InputError: naming the file, the video and the field.
+    """
+    return [annotations_formats.read(path, "auto") for path in paths]
+
+
+def as_written(files: Sequence[AnnotationFile], *, keep_places: bool) -> References:
+    """References as the files have them, videos of all files.
 
     Args:
-        paths: annotation files, one for each annotator.
+        files: from `read_annotations`.
         keep_places: a video that a file lacks has an empty annotation set in its place, so that place k is the same
             file for every video; otherwise only the sets of the files that hold the video.
 
     Returns:
         {video: {"duration": seconds, "references": [[(start, end, sentence), ...], ...]}}.
-
-    Raises:
-        InputError: naming the file, the video and the field.
     """
-    files = [annotations_formats.read(path, "auto") for path in paths]
     places = [max(len(video.references) for video in file.values()) for file in files]
     result: References = {}
     for video in dict.fromkeys(name for file in files for name in file):

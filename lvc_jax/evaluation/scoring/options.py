@@ -73,16 +73,18 @@ class Options:
         return {name: getattr(self, name) for name in names} | {"references": self.reference_sets} | more
 
 
-def chosen_scorers(options: Options, default: Sequence[str] = SCORERS) -> tuple[tuple[str, ...], list[str]]:
+def chosen_scorers(asked: Sequence[str] | None, default: Sequence[str] = SCORERS) -> tuple[tuple[str, ...], list[str]]:
     """The scorers to use, and notes about them.
 
-    What is asked for by name is used as it is; of the default, METEOR is left out where its extra is not installed.
+    Args:
+        asked: names that are used as they are; None takes the default.
+        default: of this METEOR is left out where its extra is not installed.
 
     Raises:
-        InputError: an unknown name, or one given twice.
+        InputError: an unknown name, one given twice, or none.
     """
-    if options.scorers is not None:
-        names = tuple(options.scorers)
+    if asked is not None:
+        names = tuple(asked)
         unknown = next((name for name in names if name not in SCORERS), None)
         if unknown is not None:
             raise InputError(f"--scorers: {unknown!r}: choose from {', '.join(SCORERS)}")

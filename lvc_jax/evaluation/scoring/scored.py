@@ -27,6 +27,7 @@ class Scored:
         notes: sentences that belong beside the numbers.
         more: further fields of the file, such as the version of an evaluator.
         figures: {file name without ending: draws the picture}.
+        holds: of the conditions in `uses`, those that hold here.
     """
 
     metric: str
@@ -39,6 +40,7 @@ class Scored:
     notes: tuple[str, ...] = ()
     more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     figures: Mapping[str, Callable[[], Figure]] = dataclasses.field(default_factory=dict)
+    holds: frozenset[str] = frozenset()
 
     def content(self) -> dict[str, Any]:
         """The content of the file. A number that is not finite becomes null, and a note says so."""

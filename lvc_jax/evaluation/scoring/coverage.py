@@ -1,0 +1,38 @@
+"""What a score covers; every caption metric of `score` and every row of `tables` counts by these rules."""
+
+from collections.abc import Mapping, Sized
+from typing import Any
+
+
+def videos(references: Mapping[str, Any], predictions: Mapping[str, Sized]) -> dict[str, int]:
+    """The videos that only one side has.
+
+    Returns:
+        `videos_missing`: annotated, without an entry in the predictions (an empty list is an entry: it says that there
+        is nothing to say); `videos_extra`: predicted, but not annotated.
+    """
+    return {
+        "videos_missing": len(references.keys() - predictions.keys()),
+        "videos_extra": len(predictions.keys() - references.keys()),
+    }
+
+
+def count(
+    references: Mapping[str, Any], predictions: Mapping[str, Sized], *, scored: int, without_match: int, **more: int
+) -> dict[str, int]:
+    """All counts of one score.
+
+    Args:
+        references: the annotated videos.
+        predictions: {video: its predictions}.
+        scored: videos that the score is the mean of.
+        without_match: predictions that match nothing; what a match is, the metric says.
+        more: further counts.
+    """
+    return {
+        "videos_scored": scored,
+        **videos(references, predictions),
+        "predictions": sum(len(items) for items in predictions.values()),
+        "predictions_without_match": without_match,
+        **more,
+    }

@@ -1,0 +1,96 @@
+"""What every command that scores files shares: the Δt of a file, who is named in an error, what is covered."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lvc_jax.errors import InputError
+from lvc_jax.evaluation.paper_tables import files as table_files
+from lvc_jax.evaluation.scoring import coverage, everything, inputs
+from lvc_jax.evaluation.scoring.inputs import Predicted
+from lvc_jax.evaluation.scoring.options import Options
+from tests.evaluation.score_runs import ANNOTATIONS, PREDICTIONS, caption_files, given, run, write
+
+
+@pytest.mark.parametrize(
+    ("header", "asked", "expected"),
+    [(60, None, 60), ("60", None, 60), ("video", None, "video"), (60, "24", 24), (60, "video", "video")],
+)
+def test_the_flag_goes_before_the_header(header: object, asked: str | None, expected: object) -> None:
+    assert Predicted("p.json", {"segment_frames": header}, {}).segment_frames(asked) == expected
+    assert Predicted("p.json", {}, {}).segment_frames() is None
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("24,48", r"p\.json: header: segment_frames=24,48: a predictions file has one Δt"),
+        ("0", r"p\.json: header: segment_frames=0: '0' is neither"),
+        ([24, 48], r"p\.json: header: segment_frames=\[24, 48\]: '\[24' is neither"),
+    ],
+)
+def test_a_header_that_names_no_single_segment_is_refused_everywhere(
+    tmp_path: Path, header: object, message: str
+) -> None:
+    content = {"results": {"v": PREDICTIONS["v"]}, "header": {"segment_frames": header}}
+    predictions = str(write(tmp_path / "p.json", content))
+    references = str(write(tmp_path / "r.json", ANNOTATIONS))
+    for metric in ((), ("--metric=live_score", "--scorers=ROUGE-L")):
+        with pytest.raises(InputError, match=message):
+            run(tmp_path, *metric, predictions=predictions, references=references)
+    (row,) = table_files.find([predictions])
+    with pytest.raises(InputError, match=message):
+        table_files.read(row, ANNOTATIONS)
+
+
+def test_an_error_of_a_metric_gets_the_names_of_the_files() -> None:
+    for said, expected in (
+        ("video v: no words", "p.json against r.json,s.json: video v: no words"),
+        ("p.json: broken", "p.json: broken"),
+        ("s.json: video v", "s.json: video v"),
+        ("--tiou=2: too large", "--tiou=2: too large"),
+    ):
+        with pytest.raises(InputError) as caught, inputs.naming("p.json", ["r.json", "s.json"]):
+            raise InputError(said)
+        assert str(caught.value) == expected
+
+
+def test_a_video_is_missing_if_the_file_has_no_entry_for_it(tmp_path: Path) -> None:
+    references, predictions = {"u": 0, "v": 0, "w": 0}, {"v": [], "w": ["a", "b"], "x": ["c"]}
+    assert coverage.count(references, predictions, scored=2, without_match=1, slots=4) == {
+        "videos_scored": 2,
+        "videos_missing": 1,
+        "videos_extra": 1,
+        "predictions": 3,
+        "predictions_without_match": 1,
+        "slots": 4,
+    }
+    files = caption_files(tmp_path)
+    own = {"results": {"v": [], "x": PREDICTIONS["v"]}}
+    for metric in ("", "dense_captioning", "soda", "live_score"):
+        more = {**given(tmp_path, metric, files), "metric": metric} if metric else {**files, "segment_frames": 60}
+        found = run(tmp_path, **more | {"predictions": write(tmp_path / "q.json", own)})
+        assert (found["coverage"]["videos_missing"], found["coverage"]["videos_extra"]) == (1, 1), metric
+
+
+def test_the_suites_picture_has_the_chosen_clock(tmp_path: Path) -> None:
+    said = {"v": PREDICTIONS["v"], "w": [{"timestamp": [3, 4], "sentence": "a man runs"}]}
+    predictions = str(write(tmp_path / "p.json", {"results": said}))
+    references = [str(write(tmp_path / "r.json", ANNOTATIONS))]
+    chosen = Options(predictions, references, segment_frames="60", clock="prediction", scorers=["ROUGE-L"])
+    scored, _ = everything.score(chosen)
+    figure = scored.figures["live_score"]()
+    axes = next(axes for axes in figure.axes if axes.get_lines())
+    assert axes.get_xlabel() == "prediction"
+    curves = [video["LS/ROUGE-L"] for video in scored.per_video.values()]
+    assert sorted(map(len, curves)) == [1, 3]
+    line = next(line for line in axes.get_lines() if line.get_label() == "LS")
+    assert line.get_xdata().tolist() == [1, 2, 3]
+    first = np.mean([curve[0] for curve in curves])
+    longest = max(curves, key=len)
+    np.testing.assert_allclose(line.get_ydata(), 100 * np.array([first, *longest[1:]]))
+    timed, _ = everything.score(Options(predictions, references, segment_frames="60", scorers=["ROUGE-L"]))
+    axes = next(axes for axes in timed.figures["live_score"]().axes if axes.get_lines())
+    assert axes.get_xlabel() == "time (s)"
+    assert axes.get_lines()[-1].get_xdata().tolist() == [2, 4, 6, 8, 10]
