@@ -93,12 +93,17 @@ def test_figure_2() -> None:
     figure = plots_actions.instantaneous_accuracy(
         "Video a", 0.5, curves, result.annotated["a"]["annotations"], result.detected["model"]["a"]
     )
-    one, _, both = (figure.axes[i] for i in (0, 2, 1)) if len(figure.axes[1].lines) else figure.axes
+    by_title = {axes.get_title(): axes for axes in figure.axes}
+    assert sorted(by_title) == ["", "(a) model", "(b) weighted IA"]
+    one, strips, both = by_title["(a) model"], by_title[""], by_title["(b) weighted IA"]
     assert [line.get_label() for line in one.get_lines()] == ["weighted IA", "IA"]
     assert [line.get_label() for line in both.get_lines()] == ["model", "silent"]
     np.testing.assert_allclose(both.get_lines()[0].get_ydata(), 100 * np.array(curves["model"]["weighted_IA"]))
     assert both.get_lines()[0].get_xdata()[-1] == 8
-    assert sum(len(axes.patches) for axes in figure.axes) == 4
+    np.testing.assert_allclose(one.get_lines()[1].get_ydata(), 100 * np.array(curves["model"]["IA"]))
+    bars = [(bar.get_x(), bar.get_x() + bar.get_width(), bar.get_y() > 0.7) for bar in strips.patches]
+    assert bars == [(0, 4, True), (6, 8, True), (0, 4, False), (6, 8, False)]
+    assert not one.patches and not both.patches
     assert plots.png(figure).startswith(b"\x89PNG")
 
 

@@ -1,8 +1,9 @@
 """The score command by metric: the file's form, defaults, notes, pictures, METEOR beside the original program."""
 
-import shutil
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from lvc_jax import score
@@ -12,11 +13,20 @@ from lvc_jax.evaluation.scoring import options, show
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics.text import meteor
 from tests.evaluation.score_runs import CAPTIONS, METRICS, caption_files, given, run, write
+from tests.extras import needs_java, needs_meteor
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
     return caption_files(tmp_path)
+
+
+def reversed_videos(content: dict) -> dict:
+    """The same file with its videos in the opposite order."""
+    for field in ("results", "database"):
+        if field in content:
+            return {**content, field: reversed_videos(content[field])}
+    return dict(reversed(content.items()))
 
 
 @pytest.mark.parametrize("mode", ["reference", "paper"])
@@ -33,8 +43,13 @@ def test_form_of_the_file(
     printed = capsys.readouterr().out
     assert printed.splitlines()[-1] == found["signature"]
     assert "videos missing: " in printed
-    # Order of keys apart, the same numbers whatever the order of videos.
-    assert found == run(tmp_path, metric=metric, mode=mode, **given(tmp_path, metric, files))
+    own = given(tmp_path, metric, files)
+    for path in (own["predictions"], *own["references"].split(",")):
+        turned = reversed_videos(json.loads(Path(path).read_text(encoding="utf-8")))
+        write(Path(path), turned)
+    again = run(tmp_path, metric=metric, mode=mode, **own)
+    assert list(again["per_video"]) == list(found["per_video"])[::-1]
+    assert again == found | {"scores": pytest.approx(found["scores"], rel=1e-12)}
 
 
 def test_numbers_by_hand(tmp_path: Path, files: dict[str, str]) -> None:
@@ -164,16 +179,31 @@ def test_the_pictures_of_the_suite(tmp_path: Path, files: dict[str, str]) -> Non
     assert [path.name for path in (tmp_path / "plots").iterdir()] == ["live_score.png"]
 
 
+@needs_meteor
+@needs_java
 def test_meteor_beside_the_original_program(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not meteor.available() or shutil.which("java") is None:
-        pytest.skip("needs the extra [meteor] and Java")
-    own = given(tmp_path, "text", files) | {"scorers": "METEOR"}
-    found = run(tmp_path, "--verify-with-java", metric="text", **own)
-    assert found["java"] == {"items": 1, "differing": 0, "largest": pytest.approx(0, abs=1e-12)}
-    assert run(tmp_path, "--verify_with_java", metric="text", **own)["java"] == found["java"]
-    assert "METEOR beside the original program: 1 pairs, 0 with other statistics" in capsys.readouterr().out
+    said = {"1": "a man runs", "2": "the dogs were barking", "3": "a person starts to cook", "4": ""}
+    meant = {
+        "1": ["A man runs.", "He runs."],
+        "2": ["A dog barks loudly."],
+        "3": ["Someone begins baking."],
+        "4": ["X."],
+    }
+    own = {"predictions": write(tmp_path / "c.json", said), "references": write(tmp_path / "d.json", meant)}
+    own |= {"metric": "text", "scorers": "METEOR"}
+    found = run(tmp_path, "--verify-with-java", **own)
+    assert found["java"] == {"items": 4, "differing": 0, "largest": pytest.approx(0, abs=1e-12)}
+    assert "METEOR beside the original program: 4 pairs, 0 with other statistics" in capsys.readouterr().out
+    # A difference is seen: here ours has one chunk more in every pair, which costs score where words match.
+    ours = meteor.statistics
+    monkeypatch.setattr(
+        "lvc_jax.metrics.text.meteor.java.statistics", lambda *pairs: ours(*pairs) + (np.arange(23) == 20)
+    )
+    found = run(tmp_path, "--verify_with_java", **own)
+    assert found["java"]["differing"] == 4
+    assert found["java"]["largest"] > 1e-3
 
 
 def test_meteor_without_its_extra(tmp_path: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,9 @@ from lvc_jax.metrics import live_score
 from lvc_jax.metrics.live_score import TOOLKIT_LABELS, VARIANTS, Reading, VideoScore
 from lvc_jax.metrics.live_score.curves import curves, recursion
 from lvc_jax.metrics.live_score.pairs import collect
-from lvc_jax.metrics.text import meteor
-from tests.metrics.live_cases import merge_files, read
+from tests.extras import needs_meteor
+from tests.metrics.live_cases import PAPER_LABELS, TOOLKIT_KEYS, merge_files, read
 
-KEYS = dict(zip(VARIANTS, ("results", "results_w", "results_h_no_w", "results_h")))
 # Without METEOR, whose resources are an extra; with it: `WITH_METEOR`.
 WITHOUT_METEOR = ("BLEU-1", "BLEU-4", "ROUGE-L")
 WITH_METEOR = ("METEOR",)
@@ -36,17 +35,20 @@ def case(shared: Path, request: pytest.FixtureRequest) -> Case:
     return Case(references, read(folder / golden["inputs"]["pred"])["results"], golden)
 
 
-@pytest.fixture(params=[WITHOUT_METEOR, WITH_METEOR], ids=["without_meteor", "meteor"])
+@pytest.fixture(
+    params=[
+        pytest.param(WITHOUT_METEOR, id="without_meteor"),
+        pytest.param(WITH_METEOR, id="meteor", marks=needs_meteor),
+    ]
+)
 def scorers(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    if request.param == WITH_METEOR and not meteor.available():
-        pytest.skip("METEOR needs the extra [meteor]")
     return request.param
 
 
 def assert_curves(videos: dict[str, VideoScore], expected: dict, labels: dict[str, str]) -> None:
     assert set(videos) == {name for name, entry in expected.items() if entry}
     for name, video in videos.items():
-        for variant, key in KEYS.items():
+        for variant, key in TOOLKIT_KEYS.items():
             for scorer, label in labels.items():
                 if scorer in video.scorers:
                     actual = video.figures()[f"{variant}/{scorer}"]
@@ -57,7 +59,7 @@ def test_reference_equals_the_toolkit(case: Case, scorers: tuple[str, ...]) -> N
     videos = live_score.score_videos(case.references, case.predictions, Reading(mode="reference", scorers=scorers))
     assert_curves(videos, case.golden["curves"], TOOLKIT_LABELS)
     numbers = live_score.summary(videos)
-    for variant, key in KEYS.items():
+    for variant, key in TOOLKIT_KEYS.items():
         for scorer, label in TOOLKIT_LABELS.items():
             if scorer in scorers:
                 expected = case.golden["average_scores"][key][label]
@@ -78,8 +80,7 @@ def test_gamma_of_every_slot(case: Case, scorers: tuple[str, ...]) -> None:
 def test_the_papers_equations_on_the_toolkits_slots(case: Case, scorers: tuple[str, ...], options: dict) -> None:
     reading = Reading(clock="prediction", gamma="aggregate", scorers=scorers, **options)
     videos = live_score.score_videos(case.references, case.predictions, reading)
-    labels = {"BLEU-1": "Bleu_1", "BLEU-4": "Bleu_4", "METEOR": "METEOR", "ROUGE-L": "ROUGE_L"}
-    assert_curves(videos, case.golden["derived_paper_equations_2_to_7"]["curves"], labels)
+    assert_curves(videos, case.golden["derived_paper_equations_2_to_7"]["curves"], PAPER_LABELS)
 
 
 @pytest.mark.parametrize("which", ["grid150", "sample"])
@@ -90,6 +91,20 @@ def test_the_second_set_and_the_repositorys_sample(shared: Path, scorers: tuple[
     predictions = read(folder / f"pred_{which}.json")["results"]
     videos = live_score.score_videos(references, predictions, Reading(mode="reference", scorers=scorers))
     assert_curves(videos, read(folder / f"official_{which}.json"), TOOLKIT_LABELS)
+
+
+def test_gamma_of_the_second_set(shared: Path, scorers: tuple[str, ...]) -> None:
+    """Recovered from the toolkit's curves, hence to a few units in the last place of their sums."""
+    folder = shared / "golden/live_score"
+    references = merge_files([read(folder / "val_1.json"), read(folder / "val_2.json")])
+    predictions = read(folder / "pred_grid150.json")["results"]
+    videos = live_score.score_videos(references, predictions, Reading(mode="reference", scorers=scorers))
+    labels = {"BLEU-1": "Bleu_4(=BLEU-1)", "METEOR": "METEOR", "ROUGE-L": "ROUGE_L"}
+    for name, own in read(folder / "gamma_grid150.json").items():
+        assert videos[name].false_positives.tolist() == [not met for met in own["overlaps_gt"]]
+        for scorer in set(scorers) & set(labels):
+            column = videos[name].gamma[:, scorers.index(scorer)]
+            np.testing.assert_allclose(column, own["gamma_recovered"][labels[scorer]], rtol=0, atol=1e-12)
 
 
 def test_the_toolkits_file_form(shared: Path) -> None:
@@ -106,12 +121,27 @@ def test_the_toolkits_file_form(shared: Path) -> None:
         assert block["Bleu_4"] == pytest.approx(expected["results_w"]["Bleu_4"], abs=1e-12)
 
 
-def test_the_recursion_on_synthetic_cases() -> None:
-    for golden in json.loads((Path(__file__).parent / "live_score_recursion.json").read_text())["cases"]:
+def synthetic_cases() -> list[dict]:
+    """A copy of half of the shared file, numbers only, so that this is tested everywhere."""
+    return json.loads((Path(__file__).parent / "live_score_recursion.json").read_text())["cases"]
+
+
+def assert_recursion(cases: list[dict]) -> None:
+    for golden in cases:
         wrong = 1.0 - np.array(golden["overlaps_gt"])
         actual = curves(np.array(golden["gamma"]), wrong, window=golden["window"], mode="reference")
         for variant in VARIANTS:
             np.testing.assert_allclose(actual[variant], golden[variant], rtol=0, atol=1e-12)
+
+
+def test_the_recursion_on_synthetic_cases() -> None:
+    assert_recursion(synthetic_cases())
+
+
+def test_the_recursion_on_all_shared_cases(shared: Path) -> None:
+    cases = read(shared / "golden/live_score/synthetic_aggregation.json")
+    assert all(case in cases for case in synthetic_cases())
+    assert_recursion(cases)
 
 
 # Δt, share of false positives, wLS / LS by the paper's equation and by the recursion, LS by the recursion.

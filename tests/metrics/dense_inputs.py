@@ -8,6 +8,37 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+GOLDEN_NAMES = {
+    "Bleu_1": "BLEU-1",
+    "Bleu_2": "BLEU-2",
+    "Bleu_3": "BLEU-3",
+    "Bleu_4": "BLEU-4",
+    "ROUGE_L": "ROUGE-L",
+    "Rouge-L": "ROUGE-L",
+    "CIDEr": "CIDEr",
+    "CIDEr_corpus_df": "CIDEr",
+    "METEOR": "METEOR",
+    "Precision": "precision",
+    "Recall": "recall",
+}
+"""{name in the golden files: ours}."""
+EVALUATOR_CASES = ("edge_2018", "max1000_2018", "real50_bmt_2018", "real50_bmt_2021", "real50_bmt_vidchapters")
+PUBLISHED = {
+    "mdvc_val1_2018": ("mdvc_results_val_1_e30", "val_1", "2018"),
+    "mdvc_val1_2021": ("mdvc_results_val_1_e30", "val_1", "2021"),
+    "bmt_val1nm_2018": ("bmt_captioning_results_val_1_e26", "val_1_no_missings", "2018"),
+}
+"""{golden case: (predictions, annotations, evaluator)}."""
+SODA_CASES = {"edge": "c", "real50_bmt": "abcd"}
+"""{golden file: variants}."""
+SODA_RUNS: dict[str, str | int] = {
+    "multi_reference_best_f1": "best",
+    "merged_refs_mr_false": "merged",
+    "ref1_only": 0,
+    "ref2_only": 1,
+}
+"""{run of the original: how the annotation sets are taken, or which one it is}."""
+
 SENTENCES = ("a man runs", "a man runs fast", "two dogs run", "the crowd cheers", "", "...")
 
 

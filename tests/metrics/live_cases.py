@@ -7,9 +7,13 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
-from lvc_jax.metrics.live_score import Reading
+from lvc_jax.metrics.live_score import VARIANTS, Reading
 from lvc_jax.metrics.text.scorers import PairScorer
 
+TOOLKIT_KEYS = dict(zip(VARIANTS, ("results", "results_w", "results_h_no_w", "results_h")))
+"""{variant: key of the toolkit's file}."""
+PAPER_LABELS = {"BLEU-1": "Bleu_1", "BLEU-4": "Bleu_4", "METEOR": "METEOR", "ROUGE-L": "ROUGE_L"}
+"""{scorer: name in the golden curves by the paper's equations}."""
 _NO_EVENT = "zzzzz"
 _WORDS = ("a", "man", "runs", "dog", "barks", "the")
 

@@ -8,42 +8,25 @@ import pytest
 
 from lvc_jax.metrics import soda
 from lvc_jax.metrics.dense_captioning import evaluate
-from lvc_jax.metrics.text import meteor
-from tests.metrics.dense_inputs import golden, references_of
+from tests.extras import needs_meteor
+from tests.metrics.dense_inputs import (
+    EVALUATOR_CASES,
+    GOLDEN_NAMES,
+    PUBLISHED,
+    SODA_CASES,
+    SODA_RUNS,
+    golden,
+    references_of,
+)
 
-NAMES = {
-    "Bleu_1": "BLEU-1",
-    "Bleu_2": "BLEU-2",
-    "Bleu_3": "BLEU-3",
-    "Bleu_4": "BLEU-4",
-    "ROUGE_L": "ROUGE-L",
-    "Rouge-L": "ROUGE-L",
-    "CIDEr": "CIDEr",
-    "METEOR": "METEOR",
-    "Precision": "precision",
-    "Recall": "recall",
-}
-WITHOUT_METEOR = tuple(dict.fromkeys(name for name in NAMES.values() if name not in ("METEOR", "precision", "recall")))
-CASES = ("edge_2018", "max1000_2018", "real50_bmt_2018", "real50_bmt_2021", "real50_bmt_vidchapters")
-PUBLISHED = {
-    "mdvc_val1_2018": ("mdvc_results_val_1_e30", "val_1", "2018"),
-    "mdvc_val1_2021": ("mdvc_results_val_1_e30", "val_1", "2021"),
-    "bmt_val1nm_2018": ("bmt_captioning_results_val_1_e26", "val_1_no_missings", "2018"),
-}
-
-
-@pytest.fixture(scope="session")
-def with_meteor() -> None:
-    """Skips where METEOR's extra is not installed."""
-    if not meteor.available():
-        pytest.skip("METEOR's resources are missing; install the extra [meteor]")
+WITHOUT_METEOR = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr")
 
 
 def check(found: dict[str, float], expected: dict[str, float], limit: str) -> int:
     """Compares what both hold at a threshold; returns how many numbers that were."""
     compared = 0
     for name, value in expected.items():
-        ours = f"{NAMES.get(name)}@{limit}"
+        ours = f"{GOLDEN_NAMES.get(name)}@{limit}"
         if ours in found:
             assert found[ours] == pytest.approx(value, abs=1e-9), ours
             compared += 1
@@ -62,46 +45,45 @@ def check_case(folder: Path, name: str, scorers: tuple[str, ...]) -> None:
         for video in set(result.per_video) - set(content["per_video"][limit]):
             assert set(result.per_video[video].values()) == {0.0}
     for name, value in content.get("mean_over_tious", {}).items():
-        if NAMES[name] in (*scorers, "precision", "recall"):
-            assert result.scores[NAMES[name]] == pytest.approx(value, abs=1e-9)
+        if GOLDEN_NAMES[name] in (*scorers, "precision", "recall"):
+            assert result.scores[GOLDEN_NAMES[name]] == pytest.approx(value, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EVALUATOR_CASES)
 def test_evaluator(shared: Path, name: str) -> None:
     check_case(shared / "golden/dense_captioning", name, WITHOUT_METEOR)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_evaluator_with_meteor(shared: Path, with_meteor: None, name: str) -> None:
+@needs_meteor
+@pytest.mark.parametrize("name", EVALUATOR_CASES)
+def test_evaluator_with_meteor(shared: Path, name: str) -> None:
     check_case(shared / "golden/dense_captioning", name, ("METEOR",))
 
 
+@needs_meteor
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_published_predictions(shared: Path, with_meteor: None, name: str) -> None:
+def test_published_predictions(shared: Path, name: str) -> None:
     found, annotated, version = PUBLISHED[name]
     expected = json.loads((shared / "golden/dense_captioning/published_predictions.json").read_text())[name]
     predictions = json.loads((shared / f"data/predictions/{found}.json").read_text())["results"]
     references = references_of(json.loads((shared / f"data/activitynet_captions/{annotated}.json").read_text()))
-    scorers = tuple(NAMES[name] for name in expected["mean"] if name not in ("Precision", "Recall"))
+    scorers = tuple(GOLDEN_NAMES[name] for name in expected["mean"] if name not in ("Precision", "Recall"))
     result = evaluate(references, predictions, version, scorers=scorers)
     for name, value in expected["mean"].items():
-        assert result.scores[NAMES[name]] == pytest.approx(value, abs=1e-9)
+        assert result.scores[GOLDEN_NAMES[name]] == pytest.approx(value, abs=1e-9)
     for name, values in expected["per_tiou"].items():
         for limit, value in zip(expected["tious"], values):
-            assert result.scores[f"{NAMES[name]}@{limit:g}"] == pytest.approx(value, abs=1e-9)
+            assert result.scores[f"{GOLDEN_NAMES[name]}@{limit:g}"] == pytest.approx(value, abs=1e-9)
 
 
-RUNS = {"multi_reference_best_f1": "best", "merged_refs_mr_false": "merged", "ref1_only": 0, "ref2_only": 1}
-SODA_CASES = [("edge", "c"), *(("real50_bmt", variant) for variant in soda.VARIANTS)]
-
-
-@pytest.mark.parametrize(("name", "variant"), SODA_CASES)
-def test_soda(shared: Path, with_meteor: None, name: str, variant: str) -> None:
+@needs_meteor
+@pytest.mark.parametrize(("name", "variant"), [(name, one) for name, own in SODA_CASES.items() for one in own])
+def test_soda(shared: Path, name: str, variant: str) -> None:
     content, references, predictions = golden(shared / "golden/soda", name)
     expected = content["results"][variant]
     names = [f"SODA_{variant}{part}" for part in ("/precision", "/recall", "")]
-    for run, sets in RUNS.items():
+    for run, sets in SODA_RUNS.items():
         own = references
         if isinstance(sets, int):
             own = {video: {"references": [one["references"][sets]]} for video, one in references.items()}

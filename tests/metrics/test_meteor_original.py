@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,12 +11,9 @@ import numpy as np
 import pytest
 
 from lvc_jax.metrics.text import meteor
+from tests.extras import needs_java, needs_meteor
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _extra() -> None:
-    if not meteor.available():
-        pytest.skip("the extra [meteor] is not installed")
+pytestmark = needs_meteor
 
 
 @pytest.fixture(scope="module")
@@ -102,10 +98,9 @@ def odd_strings(number: int) -> list[str]:
     return ["".join(draw.choices(pieces, k=draw.randint(0, 14))) for _ in range(number)]
 
 
+@needs_java
 @pytest.mark.slow
 def test_the_program_itself_agrees() -> None:
-    if shutil.which("java") is None:
-        pytest.skip("no Java on this machine")
     texts = odd_strings(4000)
     comparison = meteor.verify_with_java(texts[:2000], [[text] for text in texts[2000:]], timeout=600)
     assert comparison == meteor.Comparison(items=2000, differing=0, largest=0.0)

@@ -13,7 +13,7 @@ from lvc_jax.errors import InputError
 from lvc_jax.metrics import soda
 from lvc_jax.metrics.dense_captioning import interval_iou
 from lvc_jax.metrics.soda_matching import best_pairs, best_sums, original_pairs
-from tests.metrics.dense_inputs import Overlap, data_sets, golden, item
+from tests.metrics.dense_inputs import SODA_RUNS, Overlap, data_sets, golden, item
 
 GAINS = st.integers(0, 4).flatmap(
     lambda g: st.integers(0, 4).flatmap(
@@ -156,9 +156,6 @@ def test_signature_names_every_choice() -> None:
     assert line.startswith("soda|mode:strict|variants:ac|refs:2-best|scorer:METEOR|tiou:0.3,0.5,0.7,0.9|tok:")
 
 
-RUNS = {"multi_reference_best_f1": "best", "merged_refs_mr_false": "merged", "ref1_only": 0, "ref2_only": 1}
-
-
 def test_best_leaves_the_events_in_the_order_of_the_file() -> None:
     late_first = {"v": {"references": [[(10.0, 20.0, "a man runs"), (0.0, 10.0, "a man runs")], []]}}
     found = {"v": [item(0, 10), item(10, 20)]}
@@ -174,10 +171,10 @@ def of_run(references: dict, which: str | int) -> tuple[dict, str]:
     return {video: {"references": [own["references"][which]]} for video, own in references.items()}, "mean"
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", SODA_RUNS)
 def test_localisation_of_the_original(shared: Path, run: str) -> None:
     content, references, predictions = golden(shared / "golden/soda", "real50_bmt")
-    own, sets = of_run(references, RUNS[run])
+    own, sets = of_run(references, SODA_RUNS[run])
     result = score(own, predictions, "d", reference_sets=sets)
     expected = content["results"]["d"][run]
     assert result.coverage["videos_scored"] == expected["n_videos"]
