@@ -21,6 +21,25 @@ def files(tmp_path: Path) -> dict[str, str]:
     return caption_files(tmp_path)
 
 
+FORM = ("metric", "mode", "signature", "scores", "per_video", "coverage", "notes")
+MORE = {
+    "dense_captioning": ("version",),
+    "instantaneous_accuracy": ("baselines",),
+    "average_precision": ("baselines", "implementation"),
+}
+SCORERS = ("BLEU-4", "ROUGE-L", "CIDEr")
+NAMES = {
+    "text": {*SCORERS},
+    "dense_captioning": {
+        f"{name}{end}" for name in (*SCORERS, "precision", "recall") for end in ("", "@0.3", "@0.5", "@0.7", "@0.9")
+    },
+    "soda": {f"SODA_c_ROUGE-L{part}" for part in ("", "/precision", "/recall")},
+    "live_score": {f"{variant}/{name}" for variant in ("LS", "wLS", "hLS", "whLS") for name in SCORERS},
+    "instantaneous_accuracy": {"maIA", "weighted_maIA"},
+    "average_precision": {"mAP", "cmAP", "AP/A", "cAP/A"},
+}
+
+
 def reversed_videos(content: dict) -> dict:
     """The same file with its videos in the opposite order."""
     for field in ("results", "database"):
@@ -36,6 +55,9 @@ def test_form_of_the_file(
 ) -> None:
     found = run(tmp_path, metric=metric, mode=mode, **given(tmp_path, metric, files))
     assert (found["metric"], found["mode"]) == (metric, mode)
+    assert set(found) - {"toolkit_labels"} == {*FORM, *MORE.get(metric, ())}
+    assert set(found["scores"]) >= NAMES[metric]
+    assert all(0 <= value <= (10 if "CIDEr" in name else 1) for name, value in found["scores"].items())
     assert found["signature"].count("\n") == 0 and found["signature"].endswith("|v:0.1.0")
     assert {"videos_scored", "videos_missing", "videos_extra"} <= set(found["coverage"])
     assert found["scores"] and all(isinstance(value, float) for value in found["scores"].values())

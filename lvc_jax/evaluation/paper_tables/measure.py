@@ -15,7 +15,6 @@ from lvc_jax.metrics.text.scorers import PairScorer
 
 READINGS = ("reference", "paper")
 ORIGINAL, SPLIT, LIVE = "original", "split", "live"
-PARTS = (ORIGINAL, SPLIT, LIVE)
 _VERSIONS = {"reference": "2018", "paper": "strict"}
 
 
@@ -30,7 +29,7 @@ class Values:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """A row with its values: {(part, reading): Values}, parts as in `PARTS`; offline captions have `original` only."""
+    """A row with its values: {(part, reading): Values}; offline captions have the part `original` only."""
 
     row: Row
     values: Mapping[tuple[str, str], Values]

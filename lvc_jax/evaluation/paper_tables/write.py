@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lvc_jax.evaluation.paper_tables.layout import PaperTable
-from lvc_jax.evaluation.paper_tables.measure import PARTS, READINGS, Measured
+from lvc_jax.evaluation.paper_tables.measure import READINGS, Measured
 from lvc_jax.files import atomic_write
 from lvc_jax.version import __version__
 
@@ -89,49 +89,39 @@ def content(
         "version": __version__,
         "references": list(references),
         "notes": list(notes),
-        "tables": {
-            str(table.number): {
-                "title": table.title,
-                "signatures": table.signatures,
-                "rows": [
-                    {
-                        **dict(zip(table.heads, line.labels, strict=True)),
-                        "cells": {
-                            column: None if cell is None else {key: _finite(value) for key, value in cell.items()}
-                            for column, cell in zip(table.columns, line.cells, strict=True)
-                        },
-                    }
-                    for line in table.lines
-                ],
-            }
-            for table in tables
-        },
-        "files": [
-            {
-                "model": own.row.model,
-                "segment_frames": own.row.segment_frames,
-                "path": own.row.path,
-                **{
-                    part: {
-                        reading: {
-                            "signature": values.signature,
-                            "scores": {name: _finite(value) for name, value in values.scores.items()},
-                            "coverage": dict(values.coverage),
-                        }
-                        for (of, reading), values in own.values.items()
-                        if of == part
-                    }
-                    for part in PARTS
-                    if (part, READINGS[0]) in own.values
-                },
-            }
-            for own in measured
-        ],
+        "tables": {str(table.number): _table(table) for table in tables},
+        "files": [_file(own) for own in measured],
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _table(table: PaperTable) -> dict[str, Any]:
+    rows = []
+    for line in table.lines:
+        cells = {
+            column: None if cell is None else _finite(cell)
+            for column, cell in zip(table.columns, line.cells, strict=True)
+        }
+        rows.append({**dict(zip(table.heads, line.labels, strict=True)), "cells": cells})
+    return {"title": table.title, "signatures": table.signatures, "rows": rows}
+
+
+def _file(own: Measured) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "model": own.row.model,
+        "segment_frames": own.row.segment_frames,
+        "path": own.row.path,
+    }
+    for (part, reading), values in own.values.items():
+        content.setdefault(part, {})[reading] = {
+            "signature": values.signature,
+            "scores": _finite(values.scores),
+            "coverage": dict(values.coverage),
+        }
+    return content
+
+
+def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 def write(folder: str, markdown: str, numbers: Mapping[str, Any]) -> tuple[Path, Path]:
