@@ -1,6 +1,7 @@
 """METEOR's compiled tables: written whole, checked when opened, rebuilt when corrupt; damaged sources are named."""
 
 import gzip
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,16 @@ def test_other_content_gets_another_file(files: Files) -> None:
     before = resources.cache_path(files)
     meteor_files.write(files.jar.parent, meteor_files.PARAPHRASES[1:])
     assert resources.cache_path(files) != before
+
+
+def test_another_form_needs_another_version(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the digest differs the compiled form has changed: raise `tables.VERSION`, then renew both here."""
+    resources.load(files)
+    path = resources.cache_path(files)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (tables.VERSION, digest) == (1, "01bdfd922c416c9228460b7b8c0b737efdc9845b26b8c856a925fe9b7c4ce6a8")
+    monkeypatch.setattr(tables, "VERSION", 2)
+    assert resources.cache_path(files) != path
 
 
 def test_a_build_that_fails_leaves_nothing(files: Files) -> None:

@@ -11,9 +11,6 @@ from rich.progress import Progress
 
 from lvc_jax.metrics.text.meteor import cache, sources, tables
 
-# Part of the cache's name: raise it when the arrays change their meaning.
-_VERSION = 1
-
 
 class Resources:
     """Word lists, synonyms and the paraphrase table.
@@ -47,8 +44,8 @@ def _lines(text: np.ndarray) -> list[str]:
 
 
 def cache_path(files: sources.Files) -> Path:
-    """The file that holds the compiled form of `files`: named by their content, so a new release gets a new one."""
-    return cache.folder() / f"meteor-{_VERSION}-{sources.digest(files)}.bin"
+    """The file that holds the compiled form of `files`: named by the form's version and by their content."""
+    return cache.folder() / f"meteor-{tables.VERSION}-{sources.digest(files)}.bin"
 
 
 def _build_with_bar(files: sources.Files) -> cache.Arrays:

@@ -15,6 +15,10 @@ from jaxtyping import Int
 from lvc_jax.errors import InputError
 from lvc_jax.metrics.text.meteor import sources
 
+# The version of the compiled form, part of the cache file's name. Raise it with every change of what is compiled here
+# (names, types, order or meaning of the arrays, which words are kept) or of how `cache` lays it out: files of an older
+# program are then left alone instead of being read as something else.
+VERSION = 1
 WORD_BITS = 20
 Arrays = dict[str, np.ndarray]
 
