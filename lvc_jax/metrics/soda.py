@@ -17,13 +17,16 @@ equals.
 
 Mode `reference` gives the original's numbers, which cover the videos that have both captions and events. As there,
 `best` leaves the events in the order of the file, and the pairs of `a` and `b` are those of
-`soda_matching.original_pairs`. Where the original stops, hangs or has no number: a video with an empty list of captions
-counts as not predicted, a set without events is left out, nothing to score gives 0.
+`soda_matching.original_pairs`. The tokenizer reads the captions of a run as lines of one text, and its events (see
+`text.lines`): by video in the order of the references, within it as they are matched. Which order of videos the
+original has is not known; it decides only how a period is read that ends a video's last sentence. Where the original
+stops, hangs or has no number: a video with an empty list of captions counts as not predicted, a set without events is
+left out, nothing to score gives 0.
 
 Mode `strict` defines every odd case: a video without captions has 0; a video without events has 0 if it has captions
 and does not count if it has none; the union has no guard; captions without a letter or digit are no captions, events
 without one, without length or reversed are left out; events are always sorted; the pairs of `a` and `b` are a best
-matching; the text scorer takes its `standard` reading.
+matching; every sentence is tokenised alone, and the text scorer takes its `standard` reading.
 """
 
 from collections.abc import Sequence
@@ -46,6 +49,7 @@ from lvc_jax.metrics.dense_captioning.result import Result
 from lvc_jax.metrics.signature import signature
 from lvc_jax.metrics.slots import Predictions, References
 from lvc_jax.metrics.soda_matching import best_pairs, best_sums, original_pairs
+from lvc_jax.metrics.text.lines import as_read
 from lvc_jax.metrics.text.scorers import PairScorer
 from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 
@@ -116,12 +120,17 @@ def evaluate(
         events, found = events.keep(usable), found.keep(found.has_words)
     place = np.arange(len(events.video)) if reference_sets == "best" and not strict else events.span[:, 0]
     order = np.lexsort((place, events.video))
-    tasks = _tasks(events, found, order, 1 if reference_sets == "merged" else sets, strict)
+    merged = reference_sets == "merged"
+    tasks = _tasks(events, found, order, 1 if merged else sets, strict)
     coverage = {
         "videos_scored": len({task.video for task in tasks}),
         **coverage,
         "predictions_without_match": _unmatched(tasks, len(found.video)),
     }
+    if not strict:
+        scored = np.unique([task.video for task in tasks])
+        events = _as_lines(events, order, scored, np.zeros_like(events.group) if merged else events.group)
+        found = _as_lines(found, np.lexsort((found.span[:, 0], found.video)), scored, found.group)
     values = _values(tasks, events, found, variants, limits, scorer, mode, pair_scorer)
     names = {variant: f"SODA_{variant}" + ("" if scorer == "METEOR" else f"_{scorer}") for variant in variants}
     scores: dict[str, float] = {}
@@ -171,6 +180,24 @@ def _tasks(events: Intervals, found: Intervals, order: Int[np.ndarray, " e"], ru
                 iou = paired_iou(found.span[prediction][None], events.span[event][:, None], 0.0 if strict else GUARD)
                 tasks.append(_Task(run, video, event, prediction, iou))
     return tasks
+
+
+def _as_lines(
+    part: Intervals, order: Int[np.ndarray, " n"], scored: Int[np.ndarray, " v"], call: Int[np.ndarray, " n"]
+) -> Intervals:
+    """The same with its sentences as the original's tokenizer reads them, which gets those of a call as lines.
+
+    Args:
+        part: captions or events.
+        order: their lines.
+        scored: the videos that take part.
+        call: the call of each.
+    """
+    order = order[np.isin(part.video[order], scored)]
+    order = order[np.argsort(call[order], kind="stable")]
+    sentence = part.sentence.copy()
+    sentence[order] = np.array(as_read(sentence[order].tolist(), call[order]), object)
+    return part._replace(sentence=sentence)
 
 
 def _unmatched(tasks: Sequence[_Task], predictions: int) -> int:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import soda
 from lvc_jax.metrics.dense_captioning import THRESHOLDS, VERSIONS, evaluate
-from lvc_jax.metrics.dense_captioning.lines import as_read
 from lvc_jax.metrics.text.scorers import SCORERS
 from tests.metrics.dense_inputs import Overlap, data_sets, item
 
@@ -243,13 +242,6 @@ def test_line_breaks_stay_inside_their_caption(version: str) -> None:
     references = {"v": {"references": [[(float(k), k + 1.0, "a man plays the guitar") for k in range(4)]]}}
     found = {"v": [item(k, k + 1, text) for k, text in enumerate(texts)]}
     assert evaluate(references, found, version, scorers=("ROUGE-L",)).scores["ROUGE-L"] == pytest.approx(1)
-
-
-def test_a_letter_at_the_end_is_read_with_the_next_line_of_its_call() -> None:
-    lines = ["a T.", "The end", "a T.", "", " Then b. ", "on", "x.", "The end", "m.t.", "The"]
-    call = np.array([0, 0, 0, 0, 0, 0, 0, 1, 1, 1])
-    changed = {0: "a T", 2: "a T"}
-    assert as_read(lines, call) == [changed.get(place, line) for place, line in enumerate(lines)]
 
 
 @pytest.mark.parametrize("version", sorted(VERSIONS))

@@ -17,6 +17,7 @@ from lvc_jax.metrics import soda as soda_metric
 from lvc_jax.metrics.live_score import TOOLKIT_LABELS, VideoScore
 from lvc_jax.metrics.live_score.gamma import pair_scorer
 from lvc_jax.metrics.signature import signature
+from lvc_jax.metrics.text.lines import as_read, lists_as_read
 from lvc_jax.metrics.text.scorers import SCORERS, PairScorer
 from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 from lvc_jax.outputs import plots, plots_scores
@@ -52,6 +53,8 @@ def text(options: Options) -> Found:
     scorers, notes = chosen_scorers(options.scorers)
     scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
     captions, sentences = [said.get(name, [""])[0] for name in names], [meant[name] for name in names]
+    if options.reference:
+        captions, sentences = as_read(captions), lists_as_read(sentences)
     corpus = scorer.calls(captions, sentences, np.zeros(len(names), np.int64), 1)
     own = scorer.sentence(captions, sentences)
     number = sorted({len(group) for group in sentences})

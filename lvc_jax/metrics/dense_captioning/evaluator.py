@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lvc_jax.metrics.dense_captioning.lines import as_read
 from lvc_jax.metrics.dense_captioning.localisation import (
     THRESHOLDS,
     TOLERANCE,
@@ -27,6 +26,7 @@ from lvc_jax.metrics.dense_captioning.result import Result
 from lvc_jax.metrics.dense_captioning.versions import Version, version_named
 from lvc_jax.metrics.signature import signature
 from lvc_jax.metrics.slots import Predictions, References
+from lvc_jax.metrics.text.lines import as_read
 from lvc_jax.metrics.text.scorers import SCORERS, PairScorer
 from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 

@@ -5,7 +5,7 @@ of every annotation set that it meets at tIoU >= τ, a caption that meets none w
 called once per video and τ; the value is the mean over videos, then over τ. Precision and recall ask for tIoU strictly
 above τ. The union has a guard of 1e-8, so that an exact ratio falls just below its threshold. Only the first 1,000
 predictions of a video are read. A reversed interval meets nothing. The tokenizer reads a call's captions as lines of
-one text (`lines`).
+one text (`text.lines`).
 
 Where the originals stop with an error, these versions give: an empty list of predictions counts as no prediction; a
 video without any event has recall and precision 0, and its captions meet the garbage; no predicted video gives 0.

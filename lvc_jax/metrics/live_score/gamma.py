@@ -7,6 +7,7 @@ from lvc_jax.errors import InputError
 from lvc_jax.metrics.live_score.pairs import Slots
 from lvc_jax.metrics.live_score.reading import Reading
 from lvc_jax.metrics.text import cider
+from lvc_jax.metrics.text.lines import as_read
 from lvc_jax.metrics.text.scorers import PairScorer
 from lvc_jax.metrics.text.tokenizer import tokenize_all
 
@@ -39,18 +40,23 @@ def slot_scores(slots: Slots, reading: Reading, scorer: PairScorer | None = None
         raise InputError(f"live score: the given pair scorer has no {lacking}; make it with the same scorers")
     result = np.zeros((len(slots.time), len(reading.names)))
     if len(slots.slot):
-        values = (_calls if reading.gamma == "aggregate" else _means)(slots, scorer, "CIDEr" in reading.names)
+        values = (_calls if reading.gamma == "aggregate" else _means)(slots, scorer, reading)
         for column, name in enumerate(reading.names):
             result[:, column] = values[name]
     return result + slots.constant[:, None]
 
 
-def _calls(slots: Slots, scorer: PairScorer, cider_too: bool) -> dict[str, Float[np.ndarray, " k"]]:
+def _calls(slots: Slots, scorer: PairScorer, reading: Reading) -> dict[str, Float[np.ndarray, " k"]]:
     present, group = np.unique(slots.slot, return_inverse=True)
     captions = [slots.captions[index] for index in slots.caption.tolist()]
-    references = [(slots.sentences[index],) for index in slots.sentence.tolist()]
+    sentences = [slots.sentences[index] for index in slots.sentence.tolist()]
+    if reading.mode == "reference":
+        # The toolkit's tokenizer gets the pairs of a slot as lines of one text, the captions in one call and the
+        # sentences in another.
+        captions, sentences = as_read(captions, group), as_read(sentences, group)
+    references = [(sentence,) for sentence in sentences]
     called = scorer.calls(captions, references, group, len(present))
-    if cider_too:
+    if "CIDEr" in reading.names:
         called |= PairScorer(["CIDEr"]).calls(captions, references, group, len(present))
     result = {name: np.zeros(len(slots.time)) for name in called}
     for name, values in called.items():
@@ -58,7 +64,7 @@ def _calls(slots: Slots, scorer: PairScorer, cider_too: bool) -> dict[str, Float
     return result
 
 
-def _means(slots: Slots, scorer: PairScorer, cider_too: bool) -> dict[str, Float[np.ndarray, " k"]]:
+def _means(slots: Slots, scorer: PairScorer, reading: Reading) -> dict[str, Float[np.ndarray, " k"]]:
     caption_kind, captions = _distinct(slots.captions)
     sentence_kind, sentences = _distinct(slots.sentences)
     keys = caption_kind[slots.caption] * len(sentences) + sentence_kind[slots.sentence]
@@ -66,7 +72,7 @@ def _means(slots: Slots, scorer: PairScorer, cider_too: bool) -> dict[str, Float
     said = [captions[kind] for kind in (pairs // len(sentences)).tolist()]
     meant = [(sentences[kind],) for kind in (pairs % len(sentences)).tolist()]
     values = {name: column[index] for name, column in scorer.sentence(said, meant).items()}
-    if cider_too:
+    if "CIDEr" in reading.names:
         values["CIDEr"] = _cider(slots, caption_kind, captions)
     number = np.maximum(np.bincount(slots.slot, minlength=len(slots.time)), 1)
     return {

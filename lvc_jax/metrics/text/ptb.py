@@ -16,6 +16,8 @@ _ABBREVIATIONS = (
 )
 # Keep it only where the writer began them with a capital.
 _CAPITAL_ABBREVIATIONS = "ark|az|del|ill|la|mass|miss|ore|pa|tex|wash"
+# Keep it only before a number.
+BEFORE_NUMBER = "art|ca|figs?|nos?|op|pp|prop"
 _JOINED = {
     "cannot": ("can", "not"),
     "gonna": ("gon", "na"),
@@ -64,7 +66,7 @@ _RULES = [
         rf"(?:{_PART}-)+(?:{_L}\.){{2,}}",
         rf"{_PART}(?:-{_PART})*(?:\\?/{_PART}(?:-{_PART})*){{1,2}}",
         rf"[+\-]?{_NUMBER}",
-        r"(?i:nos?\.)(?=\d)",
+        rf"(?i:(?:{BEFORE_NUMBER})\.)(?=\d)",
         rf"(?i:(?:{_ABBREVIATIONS})\.)(?!{_L})",
         rf"(?=[A-Z])(?i:{_CAPITAL_ABBREVIATIONS})\.(?!{_L})",
         r"(?i:ph\.d\.)",

@@ -3,7 +3,7 @@
 The rules are those of the PTB tokenizer that caption toolkits call (see `ptb`), observed, not copied: equal on all but
 a few of 118,673 captions, hence the name `ptb-lite`. Two properties of the toolkits are not followed: a line break or
 form feed inside a caption is a blank here and shifts no other caption, and a caption's tokens never depend on the next
-caption.
+caption (`lines` words captions as they are read there).
 """
 
 import re
@@ -19,16 +19,21 @@ _PUNCTUATION = frozenset(
 )
 # A single letter keeps its period except before words that begin sentences.
 _STARTERS = (
-    "A|About|According|Additionally|After|An|As|At|But|He|Her|Here|However|If|In|It|Last|Many|More|Now|Once|One|Other|Our|"
-    "She|Since|So|Some|Such|That|The|Their|Then|There|These|They|This|We|What|When|While|Yet|You"
+    "A|About|According|Additionally|After|An|As|At|But|Earlier|He|Her|Here|However|If|In|It|Last|Many|More|Now|Once|One|"
+    r"M[rs]\.|Other|Our|She|Since|So|Some|Such|That|The|Their|Then|There|These|They|This|We|What|When|While|Yet|You"
 )
+STARTER = rf"(?=[A-Z])(?i:{_STARTERS})"
+# Where a word begins that no mark ties to what stands before it.
+BEGIN = r"(?<![A-Za-z0-9.@#])(?<![A-Za-z0-9][\-/'])"
+# Keep their period only before a number, with one blank or none between.
+BEFORE_NUMBER = rf"(?i:{ptb.BEFORE_NUMBER})\."
 # Tokens that hold a blank, or whose extent depends on what stands behind it; all else splits at blanks first.
 _ACROSS = re.compile(
     r"(?P<joined>(?<![\w.,:/+\-])(?:\d{1,4} \d{1,4}/\d{1,4}"
     r"|(?:\(\d{2,3}\) ?|\+?(?:\d{2,4}[ \-])?\d{2,4}[ \-])\d{3,4}[ \-]\d{3,5}(?!\d))"
     r"|<[A-Za-z][A-Za-z0-9]*(?: [^<>]*)>)"
-    r"|(?P<kept>(?<![\w.'])[Nn][Oo][Ss]?\.(?= *\d))"
-    rf"|(?P<split>(?<![\w.'\-])[A-Za-z])\.(?= +(?=[A-Z])(?i:{_STARTERS})(?: |$))"
+    rf"|(?P<kept>{BEGIN}{BEFORE_NUMBER}(?= ?\d))"
+    rf"|(?P<split>{BEGIN}[A-Za-z])\.(?= +{STARTER}(?: |$))"
 )
 _BRACKETS = str.maketrans({"(": "-lrb-", ")": "-rrb-"})
 _BLANKS = re.compile(r"[^!-~]")
@@ -52,6 +57,11 @@ class _Pieces(dict[str, tuple[str, ...]]):
 _PIECES = _Pieces()
 
 
+def blanked(sentence: str) -> str:
+    """The sentence with blanks in place of characters that are never part of a token; of the same length."""
+    return sentence if sentence.isascii() and sentence.isprintable() else _BLANKS.sub(" ", sentence)
+
+
 def tokenize(sentence: str) -> tuple[str, ...]:
     """Splits a caption into scored tokens.
 
@@ -62,7 +72,7 @@ def tokenize(sentence: str) -> tuple[str, ...]:
         Lower-case tokens without punctuation; empty for a blank caption. Numbers such as `1 1/2` are one token with a
         no-break space inside.
     """
-    text = sentence if sentence.isascii() and sentence.isprintable() else _BLANKS.sub(" ", sentence)
+    text = blanked(sentence)
     match = _ACROSS.search(text)
     if match is None:
         return tuple([token for piece in text.split() for token in _PIECES[piece]])
