@@ -1,7 +1,7 @@
 """Caption tokens after the Penn Treebank rules, lower-cased and without punctuation, as caption scorers expect them.
 
 The rules are those of the PTB tokenizer that caption toolkits call (see `ptb`), observed, not copied: equal on all but
-a few of 118,673 captions, hence the name `ptb-lite`. Two properties of the toolkits are not followed: a line break or
+a few of 118,673 captions. Two properties of the toolkits are not followed: a line break or
 form feed inside a caption is a blank here and shifts no other caption, and a caption's tokens never depend on the next
 caption (`lines` words captions as they are read there).
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from lvc_jax.metrics.text import ptb
 
-NAME = "ptb-lite"
+NAME = "ptb"
 
 # Dropped by caption toolkits. Lower-cased brackets (-lrb-) are not in their list and therefore stay.
 _PUNCTUATION = frozenset(
