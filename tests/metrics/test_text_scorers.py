@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lvc_jax.metrics.text import bleu, rouge
-from lvc_jax.metrics.text.pairs import PairScores
+from lvc_jax.metrics.text.scorers import PairScorer
 
 SENTENCE = st.lists(st.sampled_from("abcd"), max_size=7).map(tuple)
 ITEM = st.tuples(SENTENCE, st.lists(SENTENCE, min_size=1, max_size=3))
@@ -101,19 +101,22 @@ def test_corpus_value_of_two_pairs() -> None:
         ("a man is standing in a room", "a man is seen standing in a kitchen"),
         ("the cat sat on the mat", "the cat sat"),
     ]
-    scores = PairScores(pairs)
-    np.testing.assert_allclose(scores.scores[:, 0], [0.7430381995735735, 0.4999999999166668], rtol=1e-14)
-    corpus = scores.aggregate(np.zeros(2, np.int64), 1)[0]
-    np.testing.assert_allclose(corpus[0], 0.692307692254438, rtol=1e-14)
-    np.testing.assert_allclose(corpus[3], 6.5119e-05, rtol=1e-4)
+    columns = [said for said, _ in pairs], [[meant] for _, meant in pairs]
+    scorer = PairScorer(["BLEU-1", "BLEU-4"])
+    np.testing.assert_allclose(
+        scorer.sentence(*columns)["BLEU-1"], [0.7430381995735735, 0.4999999999166668], rtol=1e-14
+    )
+    corpus = scorer.calls(*columns, np.zeros(2, np.int64), 1)
+    np.testing.assert_allclose(corpus["BLEU-1"], [0.692307692254438], rtol=1e-14)
+    np.testing.assert_allclose(corpus["BLEU-4"], [6.5119e-05], rtol=1e-4)
 
 
 def test_groups_without_pairs_are_zero_and_repeated_pairs_count_again() -> None:
-    scores = PairScores([("a b", "a b"), ("a b", "c"), ("a b", "a b")])
-    mean = scores.mean(np.array([0, 0, 2]), 4)
-    np.testing.assert_allclose(mean[:, 4], [0.5, 0, 1, 0])
-    assert (scores.aggregate(np.array([0, 0, 2]), 4)[[1, 3]] == 0).all()
-    assert PairScores([]).mean(np.zeros(0, np.int64), 2).shape == (2, 5)
+    scorer = PairScorer(["BLEU-1", "ROUGE-L"])
+    values = scorer.calls(["a b"] * 3, [["a b"], ["c"], ["a b"]], np.array([0, 0, 2]), 4)
+    np.testing.assert_allclose(values["ROUGE-L"], [0.5, 0, 1, 0])
+    np.testing.assert_allclose(values["BLEU-1"], [0.5, 0, 1, 0], atol=1e-8)
+    assert scorer.pairs == 2
 
 
 @pytest.fixture(scope="module")

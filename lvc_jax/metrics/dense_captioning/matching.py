@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from lvc_jax.errors import InputError
+from lvc_jax.metrics.runs import spread
 from lvc_jax.metrics.slots import Predictions, References
 
 # Pairs of intervals that are compared at a time: some tens of MB.
@@ -195,8 +196,7 @@ def meet(predictions: Intervals, events: Intervals, videos: int, *, floor: float
     for block in _blocks(per_prediction):
         repeat = per_prediction[block]
         prediction = np.repeat(np.arange(block.start, block.stop), repeat)
-        within = np.arange(len(prediction)) - np.repeat(np.cumsum(repeat) - repeat, repeat)
-        event = first[predictions.video[prediction]] + within
+        event = spread(first[predictions.video[block]], repeat)
         iou = paired_iou(predictions.span[prediction], events.span[event], guard)
         kept = iou >= floor
         parts.append(Meetings(prediction[kept], event[kept], iou[kept]))

@@ -24,10 +24,8 @@ import dataclasses
 from collections.abc import Iterable
 
 from lvc_jax.errors import InputError
+from lvc_jax.metrics.text.garbage import word_in_none
 from lvc_jax.metrics.text.reading import Reading
-
-# Stands for the random letters of the originals: no word of any caption contains it, and no stem equals it.
-_WORD = "zqxvkjwqxzkv"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,14 +55,9 @@ class Version:
         """The reference of captions that meet no event.
 
         Args:
-            captions: all captions of the run; the word grows until none of them contains it.
+            captions: all captions of the run.
         """
-        if self.garbage is not None:
-            return self.garbage
-        word, text = _WORD, "\n".join(captions).lower()
-        while word in text:
-            word += "q"
-        return word
+        return word_in_none(captions) if self.garbage is None else self.garbage
 
 
 VERSIONS = {

@@ -6,6 +6,7 @@ from jaxtyping import Float, Int
 from lvc_jax.errors import InputError
 from lvc_jax.metrics.live_score.pairs import Slots
 from lvc_jax.metrics.live_score.reading import Reading
+from lvc_jax.metrics.runs import spread
 from lvc_jax.metrics.text import cider
 from lvc_jax.metrics.text.lines import as_read
 from lvc_jax.metrics.text.scorers import PairScorer
@@ -104,7 +105,7 @@ def _cider(slots: Slots, kind: Int[np.ndarray, " c"], captions: list[str]) -> Fl
     of_round = np.repeat(np.arange(len(slots.videos)), rounds)
     size = events[of_round]
     first_item = np.cumsum(size) - size
-    documents = np.arange(size.sum()) + np.repeat(first_event[of_round] - first_item, size)
+    documents = spread(first_event[of_round], size)
     item = first_item[first_round[video] + turn] + event - first_event[video]
     said = np.full(len(documents), len(captions))
     said[item] = caption

@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
+from lvc_jax.metrics.runs import spread, starts
+
 ORDER = 4
 
 Tokens = Sequence[str]
 Index = Int[np.ndarray, " n"]
+"""One integer an item: ids of words or n-grams, places of sentences, or counts; every use has its own n."""
 
 
 def number(sentences: Sequence[Tokens]) -> tuple[list[Tokens], Index]:
@@ -42,17 +45,6 @@ def code(sentences: Sequence[Tokens]) -> tuple[Index, Index]:
     flat = [table.setdefault(word, len(table)) for sentence in sentences for word in sentence]
     lengths = np.fromiter((len(sentence) for sentence in sentences), np.int64, len(sentences))
     return np.array(flat, np.int64), lengths
-
-
-def starts(lengths: Index) -> Index:
-    """Where each of consecutive runs begins, and the total: [n] -> [n + 1]."""
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-
-
-def spread(first: Index, lengths: Index) -> Index:
-    """The integers first[i], first[i] + 1, ... (lengths[i] of them) of every i, one run after the other."""
-    begin = starts(lengths)
-    return np.arange(begin[-1]) + np.repeat(first - begin[:-1], lengths)
 
 
 class Table(NamedTuple):

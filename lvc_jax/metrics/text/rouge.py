@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from lvc_jax.metrics.text.ngrams import Tokens, code, number, spread, starts
+from lvc_jax.metrics.runs import spread, starts
+from lvc_jax.metrics.text.ngrams import Tokens, code, number
 from lvc_jax.metrics.text.reading import Reading
 
 _BETA = 1.2

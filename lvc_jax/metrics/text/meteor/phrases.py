@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
+from lvc_jax.metrics.runs import spread
 from lvc_jax.metrics.text.meteor.resources import Resources
 from lvc_jax.metrics.text.meteor.tables import WORD_BITS
 
@@ -29,8 +30,7 @@ def _links(nodes: Int[np.ndarray, " u"], resources: Resources) -> Links:
     begins, ends = resources.offsets[nodes], resources.offsets[nodes + 1]
     counts = (ends - begins).astype(np.int64)
     owner = np.repeat(np.arange(len(nodes)), counts)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    targets = resources.targets[begins[owner] + within]
+    targets = resources.targets[spread(begins, counts)]
     keep = present[targets]
     owner, targets = owner[keep], targets[keep]
     bounds = np.searchsorted(owner, np.arange(len(nodes) + 1)).tolist()
