@@ -165,7 +165,8 @@ def main() -> None:
         raise InputError(f"--work={unknown[0]}: choose from meteor, dense, live")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "pairs.json").write_text(json.dumps(draw_pairs(PAIRS.value)), encoding="utf-8")
+        if "meteor" in WORK.value:
+            (Path(folder) / "pairs.json").write_text(json.dumps(draw_pairs(PAIRS.value)), encoding="utf-8")
         for work in WORK.value:
             rows.append(compare(work, folder))
     names = list(dict.fromkeys(name for row in rows for name in row))

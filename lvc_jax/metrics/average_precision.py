@@ -25,17 +25,24 @@ class Rules:
         epsilon: added to w and to the denominator of calibrated precision.
         empty: a class without a positive frame: "skip" leaves it out of the mean, "zero" counts 0, "nan" makes the
             mean NaN.
+        missing: an annotated video without predictions: "lowest" scores it, with the lowest score everywhere; "skip"
+            leaves it out.
+        cut: in per-stage AP every action ends with its video; else all videos run on in one piece.
+        defined: never NaN: calibrated AP without a positive frame is 0, and no class to score is an error.
     """
 
     ties: Literal["grouped", "stable"]
     calibrated_ties: Literal["grouped", "stable"] | None
     epsilon: float
     empty: Literal["skip", "zero", "nan"]
+    missing: Literal["lowest", "skip"] = "skip"
+    cut: bool = False
+    defined: bool = False
 
 
 IMPLEMENTATIONS = {
     # Ours: independent of the order of frames, never NaN.
-    "standard": Rules("grouped", "grouped", 0.0, "skip"),
+    "standard": Rules("grouped", "grouped", 0.0, "skip", missing="lowest", cut=True, defined=True),
     "lstr": Rules("grouped", "stable", float(np.finfo(np.float64).eps), "skip"),
     "trn": Rules("grouped", None, 0.0, "zero"),
     "oadtr": Rules("stable", "stable", 0.0, "nan"),
@@ -163,7 +170,7 @@ def calibrated_average_precision(
     truth, scores = _column(truth, scores)
     positives = np.count_nonzero(truth)
     if not positives:
-        return 0.0 if implementation == "standard" else float("nan")
+        return 0.0 if how.defined else float("nan")
     ratio = (len(truth) - positives) / positives
     found, wrong, added = _counts(truth, scores, how.calibrated_ties)
     if how.epsilon:
@@ -173,6 +180,33 @@ def calibrated_average_precision(
     else:
         precision = np.full(len(found), float("nan") if how.empty == "nan" else 1.0)
     return float(np.sum(precision * added) / positives)
+
+
+def scored_classes(
+    truth: Bool[np.ndarray, "n c"],
+    scores: Float[np.ndarray, "n c"],
+    classes: Sequence[str],
+    implementation: str = "standard",
+    *,
+    background: str | None = None,
+    ignore: Sequence[str] = (),
+) -> dict[str, int]:
+    """The classes that are part of the mean, and their columns; arguments and errors as in `per_class`."""
+    how = rules(implementation)
+    if truth.ndim != 2 or truth.shape != scores.shape or truth.shape[1] != len(classes):
+        raise InputError(
+            f"average_precision: labels {truth.shape}, scores {scores.shape} and {len(classes)} classes: expected "
+            "[frames, classes] twice"
+        )
+    left_out = {classes[0] if background is None else background, *ignore}
+    unknown = sorted(left_out - set(classes))
+    if unknown:
+        raise InputError(f"average_precision: class {unknown[0]!r} to leave out: none of {', '.join(classes)}")
+    return {
+        name: column
+        for column, name in enumerate(classes)
+        if name not in left_out and (how.empty != "skip" or truth[:, column].any())
+    }
 
 
 def per_class(
@@ -202,23 +236,10 @@ def per_class(
     Raises:
         InputError: shapes, values or names that do not fit.
     """
-    how = rules(implementation)
     truth, scores = array(truth, "labels"), array(scores, "scores")
-    if truth.ndim != 2 or truth.shape != scores.shape or truth.shape[1] != len(classes):
-        raise InputError(
-            f"average_precision: labels {truth.shape}, scores {scores.shape} and {len(classes)} classes: expected "
-            "[frames, classes] twice"
-        )
-    left_out = {classes[0] if background is None else background, *ignore}
-    unknown = sorted(left_out - set(classes))
-    if unknown:
-        raise InputError(f"average_precision: class {unknown[0]!r} to leave out: none of {', '.join(classes)}")
+    kept = scored_classes(truth, scores, classes, implementation, background=background, ignore=ignore)
     one = calibrated_average_precision if calibrated else average_precision
-    result = {}
-    for column, name in enumerate(classes):
-        if name not in left_out and (how.empty != "skip" or truth[:, column].any()):
-            result[name] = one(truth[:, column], scores[:, column], implementation)
-    return result
+    return {name: one(truth[:, column], scores[:, column], implementation) for name, column in kept.items()}
 
 
 def mean(values: dict[str, float]) -> float:

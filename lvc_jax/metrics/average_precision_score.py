@@ -53,8 +53,9 @@ def score(
 
     Returns:
         Scores `mAP` and `cmAP`, `AP/<class>` and `cAP/<class>`, with `per_stage` `mAP/stage_0` to `mAP/stage_9` and the
-        same for cmAP; for each video its `frames` and, where it has an action, its own `mAP` and `cmAP`. "trn" has no
-        calibrated figures. "oadtr" and "trn" count classes without a positive frame, "oadtr" as NaN.
+        same for cmAP; for each video its `frames` and, where it has an action, its own `mAP` and `cmAP`, always by the
+        rules of "standard": few videos have every class, which "trn" and "oadtr" would count. "trn" has no calibrated
+        figures. "oadtr" and "trn" count classes without a positive frame, "oadtr" as NaN.
 
     Raises:
         InputError: shapes, values or names that do not fit; with "standard" also no positive frame at all.
@@ -71,7 +72,7 @@ def score(
     parts = {
         video: _video(video, truth, predictions.get(video), classes, ambiguous)
         for video, truth in references.items()
-        if video in predictions or implementation == "standard"
+        if video in predictions or how.missing == "lowest"
     }
     coverage["frames"] = sum(len(truth) for truth, _ in parts.values())
     if not coverage["frames"]:
@@ -83,14 +84,13 @@ def score(
     scores: dict[str, float] = {}
     for letter, calibrated in kinds:
         by_class = ap.per_class(truth, values, classes, implementation, calibrated=calibrated, **chosen)
-        if not by_class and implementation == "standard":
+        if not by_class and how.defined:
             raise InputError(f"{METRIC}: no frame of any class to score (subset {subset})")
         scores[f"{letter}mAP"] = ap.mean(by_class)
         scores |= {f"{letter}AP/{name}": value for name, value in by_class.items()}
         if per_stage:
-            # The named programs run over all videos in one piece; ours ends every action with its video.
             lengths = [len(part[0]) for part in parts.values()]
-            starts = np.cumsum([0, *lengths[:-1]]) if implementation == "standard" else (0,)
+            starts = np.cumsum([0, *lengths[:-1]]) if how.cut else (0,)
             by_stage = stages.per_stage(
                 truth, values, classes, implementation, calibrated=calibrated, starts=list(starts), **chosen
             )
@@ -107,7 +107,7 @@ def score(
             background=classes[0] if background is None else background,
             ignore=",".join(ignore) or "none",
             ambiguous=ambiguous if isinstance(ambiguous, str) else "kept" if ambiguous is None else "mask",
-            missing="lowest" if implementation == "standard" else "skip",
+            missing=how.missing,
             rate=rate,
             subset=subset,
         ),
@@ -161,7 +161,7 @@ def _notes(
     scores: Mapping[str, float],
 ):
     if coverage["videos_missing"]:
-        what = "scored lowest throughout" if implementation == "standard" else "left out"
+        what = "scored lowest throughout" if ap.rules(implementation).missing == "lowest" else "left out"
         yield f"{coverage['videos_missing']} annotated videos have no entry in the predictions: {what}."
     absent = [name for column, name in enumerate(classes) if not truth[:, column].any()]
     if absent:
@@ -198,7 +198,7 @@ def frames_of_segments(
         InputError: a malformed segment or duration.
     """
     for video, annotation in references.items():
-        slots.check(annotation["annotations"], f"video {video}: annotations")
+        slots.check_annotation(annotation, f"video {video}")
         slots.check(predictions.get(video, ()), f"video {video}: predictions")
     names = class_names(references) if classes is None else list(classes)
     columns = {name: column for column, name in enumerate(names)}

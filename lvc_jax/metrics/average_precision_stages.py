@@ -66,17 +66,14 @@ def per_stage(
     Returns:
         Ten fractions, for the stages 0 to 0.1, 0.1 to 0.2, ...
     """
-    kept = ap.per_class(
-        truth, scores, classes, implementation, background=background, ignore=ignore, calibrated=calibrated
-    )
+    truth, scores = ap.array(truth, "labels"), ap.array(scores, "scores")
+    kept = ap.scored_classes(truth, scores, classes, implementation, background=background, ignore=ignore)
     one = ap.calibrated_average_precision if calibrated else ap.average_precision
-    truth, scores = np.asarray(truth), np.asarray(scores)
-    columns = {name: column for column, name in enumerate(classes)}
     means = []
     for begin, end in STAGES:
         values = {}
-        for name in kept:
-            frames = stage_frames(truth[:, columns[name]], begin, end, starts)
-            values[name] = one(truth[frames, columns[name]], scores[frames, columns[name]], implementation)
+        for name, column in kept.items():
+            frames = stage_frames(truth[:, column], begin, end, starts)
+            values[name] = one(truth[frames, column], scores[frames, column], implementation)
         means.append(ap.mean(values))
     return means

@@ -19,7 +19,6 @@ from lvc_jax.metrics.instantaneous_accuracy_slots import BACKGROUND, Clock, Segm
 from lvc_jax.metrics.signature import signature
 
 METRIC = "instantaneous_accuracy"
-BASELINES = ("all_background", "perfect_model")
 
 References = Mapping[str, Mapping[str, Any]]
 Predictions = Mapping[str, Segments]
@@ -134,9 +133,7 @@ def score_video(annotation: Mapping[str, Any], segments: Segments, how: Reading,
 
 
 def _check_annotation(annotation: Any, how: Reading, where: str) -> None:
-    if not isinstance(annotation, Mapping) or "duration" not in annotation or "annotations" not in annotation:
-        raise InputError(f"{where}: expected an object with 'duration' and 'annotations'")
-    slots.check(annotation["annotations"], f"{where}: annotations")
+    slots.check_annotation(annotation, where)
     how.clock.number(annotation["duration"], where)
     if how.mode != "reference" and not annotation["duration"]:
         raise InputError(f"{where}: duration 0: expected more than 0 seconds")

@@ -85,6 +85,13 @@ def check(segments: Segments, where: str) -> None:
             raise InputError(f"{where}: item {index}: {problem}")
 
 
+def check_annotation(annotation: Any, where: str) -> None:
+    """Raises an InputError that names `where` for a video's annotation without duration or usable segments."""
+    if not isinstance(annotation, Mapping) or "duration" not in annotation or "annotations" not in annotation:
+        raise InputError(f"{where}: expected an object with 'duration' and 'annotations'")
+    check(annotation["annotations"], f"{where}: annotations")
+
+
 def _problem(item: Any) -> str | None:
     if not isinstance(item, Mapping):
         return "expected an object with 'segment' and 'label'"

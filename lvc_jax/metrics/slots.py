@@ -97,7 +97,7 @@ def check(references: References, predictions: Predictions, delta_t: float | Non
 
     Args:
         references: {video: {"duration": seconds, "references": [[(start, end, sentence), ...], ...]}}.
-        predictions: {video: [{"timestamp": [start, end] seconds, "sentence", optionally "segment", "score", "count"}]};
+        predictions: {video: [{"timestamp": [start, end] seconds, "sentence", optionally "segment", "score"}]};
             only videos that have references are looked at.
         delta_t: seconds of a slot, where there is a clock.
 
@@ -143,7 +143,7 @@ def _problem_of_item(item: Any) -> str | None:
         return f"timestamp {times!r}: expected [start, end] in seconds"
     if not isinstance(item.get("sentence"), str):
         return f"sentence {item.get('sentence')!r}: expected text"
-    for name in ("segment", "score", "count"):
+    for name in ("segment", "score"):
         value = item.get(name)
         if value is not None and not _is_number(value):
             return f"{name} {value!r}: expected a number"

@@ -229,7 +229,7 @@ def test_meteor_beside_the_original_program(
 
 
 def test_meteor_without_its_extra(tmp_path: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lvc_jax.metrics.text.scorers.meteor_available", lambda: False)
+    monkeypatch.setattr("lvc_jax.metrics.text.meteor.sources.find", lambda: None)
     for metric in CAPTIONS:
         with pytest.raises(InputError, match=r"lvc-jax\[meteor\]"):
             run(tmp_path, **given(tmp_path, metric, files) | {"metric": metric, "scorers": "METEOR"})

@@ -252,3 +252,9 @@ def test_standard_is_never_nan(truth: np.ndarray, scores: np.ndarray) -> None:
     with contextlib.suppress(InputError):
         result = score_module.score({"v": truth}, {"v": scores}, CLASSES[:3], per_stage=True)
         assert all(0 <= value <= 1 + 1e-12 for value in result.scores.values())
+
+
+@pytest.mark.parametrize("annotation", [{"duration": 2.0}, {"annotations": []}, [], None])
+def test_an_annotation_without_its_parts_is_named(annotation: object) -> None:
+    with pytest.raises(InputError, match="video v: expected an object with 'duration' and 'annotations'"):
+        score_module.score_segments({"v": annotation}, {"v": []}, Clock())

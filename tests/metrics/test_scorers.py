@@ -1,7 +1,6 @@
 """PairScorer: names, sentence values, calls, memory of pairs, and refusals."""
 
 import json
-import sys
 import types
 from pathlib import Path
 
@@ -34,8 +33,8 @@ class FakeMeteor(types.ModuleType):
         super().__init__("lvc_jax.metrics.text.meteor")
         self.asked: list[str] = []
 
-    def available(self) -> bool:
-        return True
+    def require(self) -> None:
+        pass
 
     def statistics(self, hypotheses: list[str], references: list[list[str]]) -> np.ndarray:
         self.asked += hypotheses
@@ -56,7 +55,7 @@ class FakeMeteor(types.ModuleType):
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeMeteor:
     module = FakeMeteor()
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(scorers, "meteor", module)
     monkeypatch.setattr(scorers, "_METEOR_PAIRS", 10**9)
     return module
 
@@ -125,8 +124,8 @@ def test_no_pairs_ask_meteor_nothing(fake: FakeMeteor) -> None:
     assert fake.asked == []
 
 
-def test_meteor_without_its_extra_is_one_line(fake: FakeMeteor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fake, "available", lambda: False)
+def test_meteor_without_its_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lvc_jax.metrics.text.meteor.sources.find", lambda: None)
     with pytest.raises(InputError, match=r"METEOR.*\[meteor\]"):
         PairScorer(["METEOR"])
     assert PairScorer(["BLEU-1"]).sentence(["a"], [["a"]])["BLEU-1"][0] > 0.99

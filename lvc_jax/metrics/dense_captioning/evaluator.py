@@ -32,7 +32,15 @@ from lvc_jax.metrics.text.tokenizer import NAME as TOKENIZER
 
 
 class _Run(NamedTuple):
-    """What the versions agree on: which videos count, their intervals, and which of them meet."""
+    """What is scored.
+
+    Attributes:
+        videos: those that count, v of them, in the order of the references.
+        predictions: their captions that are read; `video` is the place in `videos`.
+        events: their reference events that are used.
+        meetings: pairs of both that reach the lowest threshold.
+        coverage: counts of what is scored and what is not.
+    """
 
     videos: list[str]
     predictions: Intervals

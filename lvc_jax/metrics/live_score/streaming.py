@@ -29,11 +29,11 @@ class State(flax.struct.PyTreeNode):
         slots: scored slots so far.
         values: the newest published values, in the order of `VARIANTS`.
         sums: sums of all published values.
-        gammas: sum of γ.
+        gammas: sum of γ; of `paper` only.
         recent: what the windowed forms sum, oldest first: γ (`paper`, r = 1) or published hLS and whLS (`reference`,
             r = 2) of the last w slots.
         wrong: sum of false positives (`paper`), or slots that have any (`reference`).
-        recent_wrong: false positives of the last w slots.
+        recent_wrong: false positives of the last w slots; of `paper` only.
         counter: of whLS in `reference`.
     """
 
@@ -140,10 +140,8 @@ def _reference(state: State, gamma: Float[Array, " s"], wrong: Float[Array, ""])
         slots=slots,
         values=values,
         sums=state.sums + values,
-        gammas=state.gammas + gamma,
         recent=_push(state.recent, values[2:]),
         wrong=ever,
-        recent_wrong=_push(state.recent_wrong, now),
         counter=counter,
     )
 

@@ -61,13 +61,12 @@ class Table(NamedTuple):
     kinds: int
 
 
-def tables(words: Index, lengths: Index, order: int = ORDER) -> list[Table]:
-    """Counts the n-grams of all orders up to `order`.
+def tables(words: Index, lengths: Index) -> list[Table]:
+    """Counts the n-grams of all orders up to `ORDER`.
 
     Args:
         words: ids from `code`.
         lengths: words of each of n sentences.
-        order: the longest n-gram.
 
     Returns:
         One table for each order from 1.
@@ -76,7 +75,7 @@ def tables(words: Index, lengths: Index, order: int = ORDER) -> list[Table]:
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     left = np.repeat(starts(lengths)[1:], lengths) - np.arange(len(words))
     place, codes, result = np.arange(len(words)), words, []
-    for k in range(1, order + 1):
+    for k in range(1, ORDER + 1):
         if k > 1:
             inside = left[place] >= k
             place, codes = place[inside], codes[inside]

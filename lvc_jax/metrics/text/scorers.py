@@ -5,15 +5,13 @@ without the odd corners (identical captions of fewer than four words, blank capt
 the modules `bleu`, `rouge` and `cider` for where they differ. METEOR is the same in both.
 """
 
-import importlib
 from collections.abc import Sequence
-from types import ModuleType
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from lvc_jax.errors import InputError
-from lvc_jax.metrics.text import bleu, cider, rouge
+from lvc_jax.metrics.text import bleu, cider, meteor, rouge
 from lvc_jax.metrics.text.ngrams import Items, Tokens, items
 from lvc_jax.metrics.text.parallel import map_rows
 from lvc_jax.metrics.text.reading import Reading, check
@@ -28,18 +26,9 @@ _METEOR_PAIRS = 1500
 Pair = tuple[str, tuple[str, ...]]
 
 
-def _meteor() -> ModuleType:
-    # Imported where it is asked for: METEOR needs an extra that the other scorers do without.
-    return importlib.import_module("lvc_jax.metrics.text.meteor")
-
-
 def meteor_available() -> bool:
     """Whether METEOR's extra is installed."""
-    return bool(_meteor().available())
-
-
-def _meteor_statistics(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, "n 23"]:
-    return _meteor().statistics(hypotheses, references)
+    return meteor.available()
 
 
 class PairScorer:
@@ -48,24 +37,20 @@ class PairScorer:
     Args:
         scorers: names from `SCORERS`.
         reading: "reference" (the toolkits' numbers) or "standard" (without their odd corners).
-        workers: processes at most for METEOR; all cores if None.
 
     Raises:
         InputError: an unknown scorer or reading; METEOR without its extra.
     """
 
-    def __init__(self, scorers: Sequence[str], *, reading: Reading = "reference", workers: int | None = None):
+    def __init__(self, scorers: Sequence[str], *, reading: Reading = "reference"):
         unknown = [name for name in scorers if name not in SCORERS]
         if unknown:
             raise InputError(f"text scores: scorer {unknown[0]!r}: choose from {', '.join(SCORERS)}")
         check(reading)
-        if "METEOR" in scorers and not meteor_available():
-            raise InputError(
-                "text scores: METEOR: its resources are not installed: pip install 'lvc-jax[meteor]', or leave it out"
-            )
+        if "METEOR" in scorers:
+            meteor.require()
         self.scorers = tuple(scorers)
         self._reading: Reading = reading
-        self._workers = workers
         self._tokens: dict[str, Tokens] = {}
         self._place: dict[Pair, int] = {}
         self._kept: dict[str, np.ndarray] = {}
@@ -90,7 +75,7 @@ class PairScorer:
         if self._wants_bleu:
             result.update(zip(BLEU, bleu.score(self._bleu(index), self._reading).T, strict=True))
         if "METEOR" in self.scorers:
-            result["METEOR"] = _meteor().sentence(self._kept["METEOR"][index])
+            result["METEOR"] = meteor.sentence(self._kept["METEOR"][index])
         if "ROUGE-L" in self.scorers:
             result["ROUGE-L"] = self._kept["ROUGE-L"][index]
         if coded is not None:
@@ -132,7 +117,7 @@ class PairScorer:
         if self._wants_bleu:
             result.update(zip(BLEU, bleu.score(bleu.total(self._bleu(index), group, groups), self._reading).T))
         if "METEOR" in self.scorers:
-            result["METEOR"] = _meteor().aggregate(self._kept["METEOR"][index], group, groups)
+            result["METEOR"] = meteor.aggregate(self._kept["METEOR"][index], group, groups)
         if "ROUGE-L" in self.scorers:
             result["ROUGE-L"] = _mean(self._kept["ROUGE-L"][index], group, number)
         if coded is not None:
@@ -204,8 +189,8 @@ class PairScorer:
             lines = [" ".join(tokens) for tokens in hypotheses]
             others = [[" ".join(tokens) for tokens in group] for group in references]
             # The first pair here: should the resources be missing or not compiled yet, that is met once.
-            _meteor_statistics(lines[:1], others[:1])
-            rows["METEOR"] = map_rows(_meteor_statistics, lines, others, smallest=_METEOR_PAIRS, workers=self._workers)
+            meteor.statistics(lines[:1], others[:1])
+            rows["METEOR"] = map_rows(meteor.statistics, lines, others, smallest=_METEOR_PAIRS)
         for name, values in rows.items():
             before = self._kept.get(name)
             self._kept[name] = values if before is None else np.concatenate([before, values])
