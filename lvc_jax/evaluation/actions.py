@@ -7,8 +7,8 @@ from lvc_jax.data.datasets import fifty_salads_labels
 from lvc_jax.data.datasets.fifty_salads_labels import LABELS, OTHER
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import average_precision_score, instantaneous_accuracy
-from lvc_jax.metrics.instantaneous_accuracy_result import Result
 from lvc_jax.metrics.instantaneous_accuracy_slots import BACKGROUND
+from lvc_jax.metrics.result import Result
 from lvc_jax.metrics.slots import Predictions, References
 
 

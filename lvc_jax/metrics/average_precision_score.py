@@ -11,8 +11,8 @@ from lvc_jax.metrics import average_precision as ap
 from lvc_jax.metrics import average_precision_stages as stages
 from lvc_jax.metrics import instantaneous_accuracy_slots as slots
 from lvc_jax.metrics.instantaneous_accuracy import Predictions, References
-from lvc_jax.metrics.instantaneous_accuracy_result import Result, covered
 from lvc_jax.metrics.instantaneous_accuracy_slots import BACKGROUND, Clock, Segments
+from lvc_jax.metrics.result import Result, covered
 from lvc_jax.metrics.signature import signature
 
 METRIC = "average_precision"

@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float
 
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import instantaneous_accuracy_slots as slots
-from lvc_jax.metrics.instantaneous_accuracy_result import Result, covered
 from lvc_jax.metrics.instantaneous_accuracy_slots import BACKGROUND, Clock, Segments
+from lvc_jax.metrics.result import Result, covered
 from lvc_jax.metrics.signature import signature
 
 METRIC = "instantaneous_accuracy"

@@ -44,8 +44,9 @@ from lvc_jax.metrics.dense_captioning.matching import (
     flatten_predictions,
     overview,
     paired_iou,
+    usable,
 )
-from lvc_jax.metrics.dense_captioning.result import Result
+from lvc_jax.metrics.result import Result
 from lvc_jax.metrics.signature import signature
 from lvc_jax.metrics.slots import Predictions, References
 from lvc_jax.metrics.soda_matching import best_pairs, best_sums, original_pairs
@@ -112,12 +113,8 @@ def evaluate(
     videos = list(references)
     events, found = flatten_events(references, videos), flatten_predictions(predictions, videos)
     if strict:
-        usable = (events.span[:, 0] < events.span[:, 1]) & events.has_words
-        coverage |= {
-            "events_unusable": int((~usable).sum()),
-            "predictions_wordless": int((~found.has_words).sum()),
-        }
-        events, found = events.keep(usable), found.keep(found.has_words)
+        events, found, left_out = usable(events, found)
+        coverage |= left_out
     place = np.arange(len(events.video)) if reference_sets == "best" and not strict else events.span[:, 0]
     order = np.lexsort((place, events.video))
     merged = reference_sets == "merged"

@@ -16,7 +16,7 @@ from lvc_jax.evaluation.scoring.options import Options
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics import average_precision_score as ap
 from lvc_jax.metrics import instantaneous_accuracy as ia
-from lvc_jax.metrics.instantaneous_accuracy_result import Result
+from lvc_jax.metrics.result import Result
 from lvc_jax.outputs import plots_actions, plots_scores
 
 _SUBSET = "Test"

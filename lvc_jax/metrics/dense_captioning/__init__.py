@@ -8,8 +8,8 @@ from lvc_jax.metrics.dense_captioning.localisation import (
     localisation_signature,
     precision_recall,
 )
-from lvc_jax.metrics.dense_captioning.result import Result
 from lvc_jax.metrics.dense_captioning.versions import VERSIONS, Version, version_named
+from lvc_jax.metrics.result import Result
 
 __all__ = [
     "THRESHOLDS",

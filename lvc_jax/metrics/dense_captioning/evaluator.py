@@ -20,10 +20,11 @@ from lvc_jax.metrics.dense_captioning.matching import (
     flatten_predictions,
     meet,
     overview,
+    usable,
 )
 from lvc_jax.metrics.dense_captioning.paragraph import paragraph_scores
-from lvc_jax.metrics.dense_captioning.result import Result
 from lvc_jax.metrics.dense_captioning.versions import Version, version_named
+from lvc_jax.metrics.result import Result
 from lvc_jax.metrics.signature import signature
 from lvc_jax.metrics.slots import Predictions, References
 from lvc_jax.metrics.text.lines import as_read
@@ -114,11 +115,8 @@ def _prepare(
     coverage = {"videos_scored": len(videos), **known}
     coverage["predictions_over_limit"] = known["predictions"] - known["predictions_extra"] - len(found.video)
     if rules.strict:
-        usable = (events.span[:, 0] < events.span[:, 1]) & events.has_words
-        worded = found.has_words
-        coverage["events_unusable"] = int((~usable).sum())
-        coverage["predictions_wordless"] = int((~worded).sum())
-        events, found = events.keep(usable), found.keep(worded)
+        events, found, left_out = usable(events, found)
+        coverage |= left_out
         counts = [np.bincount(part.video, minlength=len(videos)) for part in (events, found)]
         coverage["videos_scored"] = int((counts[0] + counts[1] > 0).sum())
     meetings = meet(

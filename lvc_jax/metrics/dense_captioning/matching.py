@@ -165,6 +165,18 @@ def flatten_predictions(
     return _intervals(rows, "prediction")
 
 
+def usable(events: Intervals, predictions: Intervals) -> tuple[Intervals, Intervals, dict[str, int]]:
+    """What the strict readings keep: events with a length and words, predictions with words.
+
+    Returns:
+        events, predictions, and counts of what is left out: `events_unusable`, `predictions_wordless`.
+    """
+    kept = (events.span[:, 0] < events.span[:, 1]) & events.has_words
+    worded = predictions.has_words
+    left_out = {"events_unusable": int((~kept).sum()), "predictions_wordless": int((~worded).sum())}
+    return events.keep(kept), predictions.keep(worded), left_out
+
+
 def _blocks(total: Int[np.ndarray, " n"]) -> Iterator[slice]:
     """Consecutive ranges whose totals stay below the block's size (or that hold one element)."""
     ends = np.cumsum(total)

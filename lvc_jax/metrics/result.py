@@ -1,4 +1,4 @@
-"""What a score of online action detection looks like; the same for instantaneous accuracy and average precision."""
+"""What a score looks like, whatever the metric."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ class Result:
     """Numbers with their origin; all values are fractions.
 
     Attributes:
-        metric: "instantaneous_accuracy" or "average_precision".
-        mode: name of the reading.
+        metric: name of the metric.
+        mode: the reading or version that was asked for.
         signature: the line that says how the numbers were made.
         scores: {name: number}.
-        per_video: {video: {name: number or list}}, JSON-able.
-        coverage: counts: `videos_scored`, `videos_missing` (annotated, but without predictions), `videos_extra`
-            (predicted, but not annotated), `predictions` or `frames`.
+        per_video: {video: {name: number or list}}, JSON-able; a name is left out where the video does not count for it.
+        coverage: counts of what was scored and what was not: `videos_scored`, `videos_missing` (annotated, but without
+            predictions), `videos_extra` (predicted, but not annotated), and what else the metric counts.
         baselines: {baseline: {name: number}}, on all annotated videos.
         notes: sentences that belong beside the numbers.
     """
