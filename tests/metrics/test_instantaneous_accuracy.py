@@ -252,3 +252,12 @@ def test_any_input_scores_or_says_why(annotation: object, items: object, mode: s
     with contextlib.suppress(InputError):
         result = ia.score({"v": annotation}, {"v": items}, ia.reading(mode))  # type: ignore[dict-item]
         assert mode == "reference" or all(math.isfinite(value) for value in result.scores.values())
+
+
+def test_a_perfect_model_says_no_background_over_an_action() -> None:
+    both = [
+        {"segment": [0.0, 1.0], "label": BACKGROUND, "score": 1.0},
+        {"segment": [0.0, 1.0], "label": "A", "score": 0.0},
+    ]
+    result = ia.score({"a": {"duration": 1.0, "annotations": both}}, {"a": []}, ia.reading("paper"))
+    assert result.baselines["perfect_model"] == {"maIA": 1.0, "weighted_maIA": 1.0}
