@@ -179,6 +179,9 @@ class _Runner:
                 logs = last or evaluates or _due(step, config.log_every)
                 if logs or stop or _due(step, config.checkpoint_every):
                     guard.check(step, metrics)
+                if stop:
+                    # Before a validation, which may take longer than there is between SIGTERM and the kill behind it.
+                    self.checkpoints.save(state, self._about(step))
                 if logs:
                     values = self._numbers(step, metrics)
                     values["videos_per_s"] = (step - since) * config.batch_size / max(1e-9, time.monotonic() - clock)
@@ -186,7 +189,7 @@ class _Runner:
                         values |= self._evaluate(state, step)
                     self._write(step, values)
                     clock, since = time.monotonic(), step
-                if last or stop or _due(step, config.checkpoint_every):
+                if last or _due(step, config.checkpoint_every):
                     self.checkpoints.save(state, self._about(step))
                 if stop and not last:
                     self.progress.say(f"stopped by SIGTERM; step {step} is saved, run the same command to continue")
@@ -208,10 +211,7 @@ class _Runner:
 
     def _evaluate(self, state: TrainState, step: int) -> dict[str, float]:
         assert self.parts.evaluate is not None
-        if jax.process_count() == 1:
-            self.metrics = dict(self.parts.evaluate(state.params, step))
-        else:
-            self.metrics = of_first_process(self.parts.evaluate(local_copy(state.params), step))
+        self.metrics = of_first_process(self.parts.evaluate(local_copy(state.params), step))
         score = self.metrics.get(SELECT_BY)
         if score is not None and (self.best is None or score > self.best):
             self.best = score

@@ -123,6 +123,25 @@ def test_sigterm_on_a_validation_step_does_not_lose_the_validation(tmp_path, at,
     assert seen == [4, 8]
 
 
+@pytest.mark.parametrize("at", [3, 8], ids=["midway", "last"])
+def test_a_kill_during_the_validation_after_sigterm_loses_no_step(tmp_path, at):
+    def terminate(step, batch):
+        if step == at:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return batch
+
+    def killed(params, step):
+        raise RuntimeError("out of patience")
+
+    config = tiny_config()
+    config.eval.every = at
+    with pytest.raises(RuntimeError, match="out of patience"):
+        train(config, dataclasses.replace(tiny_parts(terminate), evaluate=killed), tmp_path)
+    checkpoints = Checkpoints(tmp_path / "checkpoints")
+    assert checkpoints.latest_step() == at
+    checkpoints.close()
+
+
 def test_accumulation_resumes_in_the_middle_of_an_update(tmp_path):
     config = tiny_config(accumulation_steps=2, checkpoint_every=3)
     train(config, tiny_parts(), tmp_path / "a")
