@@ -20,6 +20,7 @@ from lvc_jax.data import vocabulary as vocabularies
 from lvc_jax.data.feature_store import FeatureInfo
 from lvc_jax.errors import InputError
 from lvc_jax.models import ModelConfig, init_params
+from lvc_jax.training.reason import first_line
 from lvc_jax.training.run_config import from_json, to_json
 from lvc_jax.training.train_state import TrainState
 from lvc_jax.version import __version__
@@ -202,7 +203,7 @@ def _read_description(place: Path, step: int) -> tuple[About, dict[str, str]]:
         raise InputError(f"{place / str(step)}: {error}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"{place / str(step)}: not a checkpoint of lvc_jax, or damaged: {_first_line(error)}"
+            f"{place / str(step)}: not a checkpoint of lvc_jax, or damaged: {first_line(error)}"
         ) from None
 
 
@@ -236,7 +237,7 @@ def _restore(place: Path, step: int, wanted: dict[str, Any]) -> Any:
         with ocp.Checkpointer(ocp.CompositeCheckpointHandler()) as reader:
             return reader.restore(place / str(step), args=ocp.args.Composite(**args))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{place / str(step)}: cannot be read: {_first_line(error)}; use another checkpoint") from None
+        raise InputError(f"{place / str(step)}: cannot be read: {first_line(error)}; use another checkpoint") from None
 
 
 def _types(arrays: dict[str, Any]) -> dict[str, str]:
@@ -264,7 +265,3 @@ def _abstract_params(config: ModelConfig) -> Any:
 
 def _steps(folder: Path) -> list[int]:
     return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit()) if folder.is_dir() else []
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__

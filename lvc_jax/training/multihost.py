@@ -1,5 +1,6 @@
 """One training in several processes: joining them, and what they must agree on."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,9 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from lvc_jax.errors import InputError
+from lvc_jax.training.reason import first_line
+
+_ADDRESS_VARIABLE = "JAX_COORDINATOR_ADDRESS"  # read by jax where no address is given
 
 
 def join(coordinator_address: str | None, num_processes: int | None, process_id: int | None) -> None:
@@ -22,16 +26,23 @@ def join(coordinator_address: str | None, num_processes: int | None, process_id:
     Raises:
         InputError: if neither the arguments nor a launcher say who belongs together, or the others do not come.
     """
-    if coordinator_address is not None and not coordinator_address.rpartition(":")[2].isdecimal():
-        raise InputError(f"--coordinator_address={coordinator_address}: needs a port, as in 10.0.0.1:8476")
+    if coordinator_address is not None:
+        _check_address("--coordinator_address", coordinator_address)
+    elif _ADDRESS_VARIABLE in os.environ:
+        _check_address(_ADDRESS_VARIABLE, os.environ[_ADDRESS_VARIABLE])
     try:
         jax.distributed.initialize(coordinator_address, num_processes, process_id)
     except (ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".")
         raise InputError(
-            f"--multihost: {reason}; start under a launcher that jax knows, or give every process "
+            f"--multihost: {first_line(error).rstrip('.')}; start under a launcher that jax knows, or give every process "
             "--coordinator_address, --num_processes and its own --process_id"
         ) from None
+
+
+def _check_address(name: str, address: str) -> None:
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdecimal() and len(port) < 6 and 0 < int(port) < 65536):
+        raise InputError(f"{name}={address}: needs a host and a port, as in 10.0.0.1:8476")
 
 
 def local_copy(tree: Any) -> Any:

@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from lvc_jax import train
@@ -118,7 +120,10 @@ def test_sigterm_to_one_process_stops_both_after_a_save_and_one_process_can_cont
     ("options", "message"),
     [
         ({"num_processes": 2}, "--num_processes=2: means something with --multihost only"),
-        ({"multihost": True, "coordinator_address": "host"}, "--coordinator_address=host: needs a port"),
+        *(
+            ({"multihost": True, "coordinator_address": address}, f"--coordinator_address={address}: needs a host and")
+            for address in ("host", "8476", ":8476", "host:", "host:port", "host:0", "host:99999", "host:٨٤٧٦", "")
+        ),
     ],
 )
 def test_flags_that_do_not_fit(options, message):
@@ -126,15 +131,31 @@ def test_flags_that_do_not_fit(options, message):
         train._join_the_others()
 
 
-def test_no_launcher_is_one_line(monkeypatch):
+def test_an_address_from_the_surroundings_is_checked_too(monkeypatch):
+    monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "8476")
+    with pytest.raises(InputError, match="^JAX_COORDINATOR_ADDRESS=8476: needs a host and a port"):
+        multihost.join(None, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [("coordinator_address should be defined.\nmore", "coordinator_address should be defined"), ("", "ValueError")],
+)
+def test_no_launcher_is_one_line(monkeypatch, said, reason):
     def lonely(*_):
-        raise ValueError("coordinator_address should be defined.\nmore")
+        raise ValueError(said)
 
     monkeypatch.setattr(multihost.jax.distributed, "initialize", lonely)
-    with pytest.raises(InputError, match="--multihost: coordinator_address should be defined; start under a launcher"):
+    with pytest.raises(InputError, match=f"^--multihost: {reason}; start under a launcher"):
         multihost.join(None, None, None)
 
 
-def test_numbers_pass_between_processes_unrounded():
+def test_numbers_pass_between_processes_unrounded(monkeypatch):
+    def broadcast(sent):
+        """As between processes: through a device array, which has 32 bits."""
+        return np.asarray(jnp.asarray(sent))
+
+    monkeypatch.setattr(multihost.multihost_utils, "broadcast_one_to_all", broadcast)
+    assert broadcast(np.array([0.1])).dtype == np.float32
     values = {"a": 0.1, "b": 1e-300, "c": 3.0}
     assert multihost.of_first_process(values) == values
