@@ -25,7 +25,7 @@ def make_schedule(config: Any) -> Schedule:
         InputError: for an unknown name or an impossible number.
     """
     peak = float(config.learning_rate)
-    if peak <= 0:
+    if not peak > 0:  # also if it is not a number
         raise InputError(f"optimizer.learning_rate={peak}: must be positive")
     if config.schedule == "constant":
         return optax.constant_schedule(peak)
@@ -64,7 +64,7 @@ def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.Grad
     if config.name not in ("adam", "adamw"):
         raise InputError(f"optimizer.name={config.name!r}: choose adam or adamw")
     factor = float(config.transformer_factor)
-    if factor <= 0:
+    if not factor > 0:  # also if it is not a number
         raise InputError(f"optimizer.transformer_factor={factor}: must be positive")
     schedule = make_schedule(config)
     adam = optax.scale_by_adam(b1=config.b1, b2=config.b2, eps=config.eps)

@@ -1,12 +1,14 @@
 """Schedules and updates against the formulas."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 
 from lvc_jax.errors import InputError
-from lvc_jax.training.optimizer import make_optimizer, make_schedule
+from lvc_jax.models import ModelConfig, init_params
+from lvc_jax.training.optimizer import _outside_captioner, make_optimizer, make_schedule
 from tests.training.parts import tiny_config
 
 
@@ -65,7 +67,18 @@ def test_the_factor_slows_everything_but_the_captioner():
     np.testing.assert_allclose(slowed, 0.25 * whole, rtol=1e-6)
 
 
-@pytest.mark.parametrize("factor", [0.0, -1.0])
+@pytest.mark.parametrize("head", ["lstm", "lstm_dsa"])
+def test_the_captioner_of_the_real_model_is_exactly_what_is_not_slowed(head):
+    params = jax.eval_shape(lambda key: init_params(ModelConfig(caption_head=head), key), jax.random.key(0))["params"]
+    slowed = _outside_captioner({"params": params})["params"]
+    assert jax.tree.structure(slowed) == jax.tree.structure(params)
+    by_module = {name: set(jax.tree.leaves(part)) for name, part in slowed.items()}
+    assert by_module == {name: {name != "caption"} for name in params}
+    assert {"embedding", "event_kernel", "logit_kernel", "recurrent_kernel"} <= set(params["caption"])
+    assert {"queries", "heads", "pyramid", "encoder_0", "decoder_0", "reference"} <= set(params)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, float("nan")])
 def test_an_impossible_factor_is_refused(factor):
     with pytest.raises(InputError, match=r"optimizer\.transformer_factor="):
         make_optimizer(options(transformer_factor=factor))
@@ -91,8 +104,14 @@ def test_accumulation_updates_with_the_mean_and_the_schedule_counts_batches():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"name": "sgd"}, {"schedule": "steps"}, {"learning_rate": 0.0}, {"warmup_steps": 20}],
-    ids=["optimiser", "schedule", "rate", "warmup"],
+    [
+        {"name": "sgd"},
+        {"schedule": "steps"},
+        {"learning_rate": 0.0},
+        {"learning_rate": float("nan")},
+        {"warmup_steps": 20},
+    ],
+    ids=["optimiser", "schedule", "rate", "rate that is no number", "warmup"],
 )
 def test_bad_options_are_one_line_errors(changes):
     with pytest.raises(InputError, match=r"^optimizer\."):
