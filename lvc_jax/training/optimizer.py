@@ -47,6 +47,15 @@ def _outside_captioner(params: Any) -> Any:
     )
 
 
+def _slowed(factor: float) -> optax.GradientTransformation:
+    """Times `factor` for all but the captioner; the state is the same for every factor, so that a run may change it."""
+    return optax.stateless(
+        lambda updates, _: jax.tree.map(
+            lambda update, slow: update * factor if slow else update, updates, _outside_captioner(updates)
+        )
+    )
+
+
 def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.GradientTransformation, Schedule]:
     """Clipping by global norm, weight decay, Adam, learning rate; optionally over several accumulated batches.
 
@@ -72,7 +81,7 @@ def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.Grad
     tx = optax.chain(
         optax.clip_by_global_norm(config.clip_norm) if config.clip_norm else optax.identity(),
         *((decay, adam) if config.name == "adam" else (adam, decay)),
-        optax.masked(optax.scale(factor), _outside_captioner) if factor != 1 else optax.identity(),
+        _slowed(factor),
         optax.scale_by_learning_rate(lambda updates: schedule(updates * accumulation_steps)),
     )
     if accumulation_steps == 1:

@@ -67,6 +67,12 @@ def test_the_factor_slows_everything_but_the_captioner():
     np.testing.assert_allclose(slowed, 0.25 * whole, rtol=1e-6)
 
 
+def test_a_run_may_change_the_factor():
+    params = {"params": {"caption": jnp.array([2.0]), "queries": jnp.array([2.0])}}
+    states = [make_optimizer(options(transformer_factor=factor))[0].init(params) for factor in (1.0, 0.25)]
+    assert jax.tree.structure(states[0]) == jax.tree.structure(states[1])
+
+
 @pytest.mark.parametrize("head", ["lstm", "lstm_dsa"])
 def test_the_captioner_of_the_real_model_is_exactly_what_is_not_slowed(head):
     params = jax.eval_shape(lambda key: init_params(ModelConfig(caption_head=head), key), jax.random.key(0))["params"]
