@@ -202,9 +202,7 @@ def _read_description(place: Path, step: int) -> tuple[About, dict[str, str]]:
     except InputError as error:
         raise InputError(f"{place / str(step)}: {error}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{place / str(step)}: not a checkpoint of lvc_jax, or damaged: {first_line(error)}"
-        ) from None
+        raise InputError(f"{place / str(step)}: not a checkpoint of lvc_jax, or damaged: {first_line(error)}") from None
 
 
 def _manager(folder: Path, keep: int | None) -> ocp.CheckpointManager:

@@ -33,8 +33,9 @@ def join(coordinator_address: str | None, num_processes: int | None, process_id:
     try:
         jax.distributed.initialize(coordinator_address, num_processes, process_id)
     except (ValueError, RuntimeError) as error:
+        reason = first_line(error).rstrip(".")
         raise InputError(
-            f"--multihost: {first_line(error).rstrip('.')}; start under a launcher that jax knows, or give every process "
+            f"--multihost: {reason}; start under a launcher that jax knows, or give every process "
             "--coordinator_address, --num_processes and its own --process_id"
         ) from None
 

@@ -133,7 +133,7 @@ def test_flags_that_do_not_fit(options, message):
 
 def test_an_address_from_the_surroundings_is_checked_too(monkeypatch):
     monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "8476")
-    with pytest.raises(InputError, match="^JAX_COORDINATOR_ADDRESS=8476: needs a host and a port"):
+    with pytest.raises(InputError, match=r"^JAX_COORDINATOR_ADDRESS=8476: needs a host and a port"):
         multihost.join(None, 2, 0)
 
 
