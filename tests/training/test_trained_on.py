@@ -1,7 +1,12 @@
 """What a checkpoint says of its training."""
 
+import subprocess
+import sys
+
 import pytest
 
+from lvc_jax.data.caption_kinds import CAPTION_KINDS
+from lvc_jax.data.datasets.registry import BUILDERS
 from lvc_jax.training.run_config import default_config
 from lvc_jax.training.trained_on import outside_training, trained_on
 
@@ -37,3 +42,12 @@ def test_what_lies_outside_the_training_is_told_of(mode: str, asked: int | str, 
     else:
         trained = "whole videos" if mode == "video" else "Δt = 24, 48 frames"
         assert note == f"Δt = {asked} is outside what the checkpoint was trained on ({trained}): expect worse captions."
+
+
+def test_the_kinds_of_captions_are_those_of_the_data_sets() -> None:
+    assert {name: builder.CAPTION_KIND for name, (builder, _) in BUILDERS.items()} == CAPTION_KINDS
+
+
+def test_saying_it_needs_no_data_set_library() -> None:
+    program = "import lvc_jax.training.trained_on, sys; sys.exit('tensorflow_datasets' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -5,6 +5,7 @@ Input: the folder with train.json, val_1.json and val_2.json, and a feature stor
 """
 
 from lvc_jax.data import annotations
+from lvc_jax.data.caption_kinds import CAPTION_KINDS
 from lvc_jax.data.datasets import annotated, oracle_actions
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source
@@ -18,6 +19,7 @@ class ActivitynetCaptions(CaptionBuilder):
     """ActivityNet Captions with any feature set."""
 
     DESCRIPTION = "ActivityNet Captions: human captions of every event of 15 thousand videos."
+    CAPTION_KIND = CAPTION_KINDS["activitynet_captions"]
     CITATION = "Krishna et al., Dense-Captioning Events in Videos, ICCV 2017"
 
 

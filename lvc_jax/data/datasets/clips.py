@@ -21,6 +21,7 @@ from jaxtyping import Float
 from lvc_jax import backbones
 from lvc_jax.data import annotations
 from lvc_jax.data.annotations import Annotations, Video
+from lvc_jax.data.caption_kinds import CAPTION_KINDS
 from lvc_jax.data.datasets import annotated
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source, Split, VideoRecord
@@ -39,7 +40,7 @@ class Clips(CaptionBuilder):
     """Video files with timed captions."""
 
     DESCRIPTION = "Video files with timed captions."
-    CAPTION_KIND = "captions of the annotation file"
+    CAPTION_KIND = CAPTION_KINDS["clips"]
 
 
 def source(

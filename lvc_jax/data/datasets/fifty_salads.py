@@ -15,6 +15,7 @@ import scipy.io
 from jaxtyping import Int
 
 from lvc_jax.data.annotations import Event
+from lvc_jax.data.caption_kinds import CAPTION_KINDS
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source, Split, VideoRecord
 from lvc_jax.data.datasets.writing import digest
@@ -53,7 +54,7 @@ class FiftySalads(CaptionBuilder):
     """50Salads, mid-level actions, verbalised labels."""
 
     DESCRIPTION = "50Salads: classifier scores at 1 Hz and verbalised action labels."
-    CAPTION_KIND = "verbalised labels"
+    CAPTION_KIND = CAPTION_KINDS["fifty_salads"]
 
 
 def label_events(labels: Int[np.ndarray, " T"]) -> tuple[Event, ...]:

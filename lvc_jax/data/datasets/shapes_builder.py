@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lvc_jax.data import annotations
+from lvc_jax.data.caption_kinds import CAPTION_KINDS
 from lvc_jax.data.datasets import clips, moving_shapes
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source
@@ -21,7 +22,7 @@ class MovingShapes(CaptionBuilder):
     """Rendered videos of coloured shapes; synthetic."""
 
     DESCRIPTION = "Rendered videos of coloured shapes that enter, move, grow, spin, blink, collide and leave."
-    CAPTION_KIND = "synthetic"
+    CAPTION_KIND = CAPTION_KINDS["moving_shapes"]
 
 
 def source(

@@ -1,6 +1,7 @@
 """YouCook2: recipe steps of cooking videos. Input: the folder with train.json and val.json, and a feature store."""
 
 from lvc_jax.data import annotations
+from lvc_jax.data.caption_kinds import CAPTION_KINDS
 from lvc_jax.data.datasets import annotated
 from lvc_jax.data.datasets.builder import CaptionBuilder
 from lvc_jax.data.datasets.records import Source
@@ -12,6 +13,7 @@ class Youcook2(CaptionBuilder):
     """YouCook2 with any feature set."""
 
     DESCRIPTION = "YouCook2: human captions of the steps of cooking videos."
+    CAPTION_KIND = CAPTION_KINDS["youcook2"]
     CITATION = "Zhou et al., Towards Automatic Learning of Procedures from Web Instructional Videos, AAAI 2018"
 
 
