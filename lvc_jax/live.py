@@ -33,6 +33,8 @@ from lvc_jax.training.checkpoints import Loaded, load_for_inference
 from lvc_jax.training.trained_on import outside_training, trained_on
 from lvc_jax.version import __version__
 
+DEFAULT_MEMORY = 3  # two past segments and the current one (Live Video Captioning paper, Fig. 15)
+
 FLAGS = flags.FlagValues()
 CHECKPOINT = flags.DEFINE_string(
     "checkpoint", None, "Workdir of a training, or its checkpoints folder.", required=True, flag_values=FLAGS
@@ -49,7 +51,8 @@ SEGMENT_FRAMES = flags.DEFINE_integer(
 MEMORY = flags.DEFINE_integer(
     "memory",
     None,
-    "Segments in the window, the current one included; default: the checkpoint's, else 3.",
+    "Segments in the window, the current one included; "
+    f"default: the checkpoint's, or {DEFAULT_MEMORY} if it names none.",
     flag_values=FLAGS,
 )
 CONSOLIDATION = flags.DEFINE_enum(
@@ -69,7 +72,6 @@ MAX_SECONDS = flags.DEFINE_float(
     "max_seconds", None, "End the stream after this many seconds.", lower_bound=0.001, flag_values=FLAGS
 )
 
-DEFAULT_MEMORY = 3  # two past segments and the current one (Live Video Captioning paper, Fig. 15)
 T = TypeVar("T")
 
 
@@ -104,8 +106,7 @@ def main() -> None:
 
 def stream_config(loaded: Loaded) -> StreamConfig:
     """The stream's constants: the flags, then the checkpoint's own settings."""
-    settings = dict(loaded.config.get("streaming", {}))
-    settings.setdefault("memory", DEFAULT_MEMORY)
+    settings = {"memory": DEFAULT_MEMORY, **loaded.config.streaming}
     info = loaded.feature_info
     return StreamConfig.from_settings(
         loaded.model_config,

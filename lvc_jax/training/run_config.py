@@ -8,6 +8,7 @@ from typing import Any
 import ml_collections
 from ml_collections import ConfigDict
 
+from lvc_jax.data.json_fields import kind_of
 from lvc_jax.errors import InputError
 from lvc_jax.files import atomic_write
 from lvc_jax.models.config import ModelConfig
@@ -96,13 +97,30 @@ def to_json(config: ConfigDict) -> dict[str, Any]:
 
 
 def from_json(content: dict[str, Any]) -> ConfigDict:
-    """The inverse of `to_json`: lists become the tuples they were; keys that are not there have their default."""
+    """The inverse of `to_json`: lists become the tuples they were; keys that are not there have their default.
+
+    `streaming.memory` alone is left out if it is not there: what it is then depends on who asks.
+
+    Raises:
+        TypeError: if the config, or a part that should be one, is no object.
+    """
     return ml_collections.ConfigDict(_tuples(_completed(content)))
 
 
 def _completed(content: dict[str, Any]) -> dict[str, Any]:
-    """The saved config with the defaults of keys that came into use after it was saved."""
+    """The saved config with the defaults of keys that came into use after it was saved.
+
+    Raises:
+        TypeError: if it, or a part that should be one, is no object.
+    """
+    if not isinstance(content, dict):
+        raise TypeError(f"expected an object, found {kind_of(content)}")
     defaults = to_json(default_config())
+    # A config that is silent about M stays so: evaluation and the live program have each a default of their own.
+    del defaults["streaming"]["memory"]
+    for key, default in defaults.items():
+        if isinstance(default, dict) and not isinstance(content.get(key, {}), dict):
+            raise TypeError(f"field {key!r}: expected an object, found {kind_of(content[key])}")
     return {
         key: {**default, **content.get(key, {})} if isinstance(default, dict) else content.get(key, default)
         for key, default in {**content, **defaults}.items()
@@ -130,10 +148,10 @@ def claim_workdir(workdir: Path, config: ConfigDict, *, write: bool = True) -> N
     now = to_json(config)
     if path.exists():
         try:
-            saved = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            saved = _completed(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise InputError(f"{path}: cannot be read: {error}; remove it or give another --workdir") from None
-        check_same_run(_completed(saved), now, str(workdir))
+        check_same_run(saved, now, str(workdir))
     if not write:
         return
     with atomic_write(path) as file:

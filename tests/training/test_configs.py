@@ -12,7 +12,7 @@ from lvc_jax.train import default_workdir
 from lvc_jax.training.assemble import make_model_config, make_sample_config, make_vocabulary
 from lvc_jax.training.loss_weights import LossWeights
 from lvc_jax.training.optimizer import make_optimizer
-from lvc_jax.training.run_config import check_same_run, default_config, from_json, to_json
+from lvc_jax.training.run_config import check_same_run, claim_workdir, default_config, from_json, to_json
 from tests.training.parts import tiny_config
 
 FOLDER = Path(__file__).resolve().parents[2] / "configs"
@@ -79,6 +79,25 @@ def test_what_a_run_may_change_when_it_continues():
     other.model.hidden_dim = 128
     with pytest.raises(InputError, match=r"^here: holds a run with model.hidden_dim=512, not 128"):
         check_same_run(saved, to_json(other), "here")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "expected an object, found a list"),
+        ("3", "expected an object, found a number"),
+        ("null", "expected an object, found null"),
+        ('{"model": 3}', "field 'model': expected an object, found a number"),
+        ("{", "Expecting property name"),
+        ("[" * 100_000, "recursion"),
+    ],
+    ids=["list", "number", "null", "part", "cut short", "too deep"],
+)
+def test_a_config_file_that_holds_something_else_is_one_line(tmp_path, content, message):
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(InputError, match=rf"config\.json: cannot be read: .*{message}.*remove it or give another"):
+        claim_workdir(tmp_path, tiny_config())
+    assert (tmp_path / "config.json").read_text() == content
 
 
 def test_sizes_come_from_the_data():
