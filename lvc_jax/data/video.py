@@ -23,7 +23,12 @@ _NETWORK_TIMEOUT_S = 10.0
 
 def is_live(source: str | os.PathLike | int) -> bool:
     """True for a camera index ("0") or a network address ("rtsp://..."): sources without an end or a known duration."""
-    return str(source).isdecimal() or "://" in str(source)
+    return _is_camera(str(source)) or "://" in str(source)
+
+
+def _is_camera(name: str) -> bool:
+    """A whole number is a camera's index, unless a file has it as its name."""
+    return name.isdecimal() and not Path(name).exists()
 
 
 def open_source(source: str | os.PathLike | int) -> Any:
@@ -37,7 +42,7 @@ def open_source(source: str | os.PathLike | int) -> Any:
     """
     name = os.fspath(source) if not isinstance(source, int) else str(source)
     try:
-        if name.isdecimal() and not Path(name).exists():
+        if _is_camera(name):
             container = _open_camera(name)
         elif "://" in name:
             options = {"rtsp_transport": "tcp"} if name.startswith("rtsp") else {}
@@ -50,7 +55,7 @@ def open_source(source: str | os.PathLike | int) -> Any:
         raise InputError(f"{name}: cannot be opened as video ({_reason(error)}); {_mend_opening(name)}") from None
     if not container.streams.video:
         container.close()
-        raise InputError(f"{name}: holds no video stream; give a file with pictures")
+        raise InputError(f"{name}: holds no video stream; {_mend_opening(name)}")
     return container
 
 
@@ -125,7 +130,7 @@ def _open_file(path: Path) -> Any:
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give one video file")
     if path.stat().st_size == 0:
-        raise InputError(f"{path}: is empty; give a playable file")
+        raise InputError(f"{path}: is empty; {_mend_opening(str(path))}")
     return av.open(str(path))
 
 
@@ -158,14 +163,16 @@ def _picture(converter: VideoReformatter, frame: Any, size: tuple[int, int] | No
 def _mend_opening(name: str) -> str:
     if "://" in name:
         return "check the address, and that the sender is running"
-    return "give a playable file"
+    if _is_camera(name):
+        return "check that it is plugged in, that it may be used and that no other program uses it"
+    return "give a playable file with pictures"
 
 
 def _failed_midway(name: str, error: Exception) -> str:
     """What is said when a source that delivered so far does not any more."""
     if "://" in name:
         return f"{name}: the connection failed ({_reason(error)}); check the network and the sender, then start again"
-    if is_live(name) and not Path(name).exists():
+    if _is_camera(name):
         return f"camera {name}: stopped delivering ({_reason(error)}); check that it is plugged in, then start again"
     return f"{name}: damaged video data ({_reason(error)}); repair or re-encode the file"
 

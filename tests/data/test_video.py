@@ -123,13 +123,39 @@ def test_damaged_packets_raise_or_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_live_sources_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be opened"):
+    with pytest.raises(InputError, match=r"cannot be opened.*check that it is plugged in"):
         video.open_source("97")
     with pytest.raises(InputError, match=r"cannot be opened.*check the address"):
         video.open_source("rtsp://127.0.0.1:9/none")
     assert video.is_live(0)
     assert video.is_live("rtsp://host/stream")
     assert not video.is_live("clip.mp4")
+
+
+def test_a_file_whose_name_is_a_number_is_no_camera(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "0", [0, 40], container="matroska")
+    assert not video.is_live("0")
+    assert times(Path("0")) == [0, 0.04]
+    assert video._failed_midway("0", OSError(5, "Input/output error")).startswith("0: damaged video data")
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"),
+    [
+        ("sound.mp4", "give a playable file with pictures"),
+        ("file://{}/sound.mp4", "check the address"),
+        ("97", "plugged"),
+    ],
+)
+def test_a_source_without_pictures_is_told_what_its_kind_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, advice: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_audio(tmp_path / "sound.mp4")
+    monkeypatch.setattr(video, "_open_camera", lambda index: av.open("sound.mp4"))
+    with pytest.raises(InputError, match=f"holds no video stream; .*{advice}"):
+        video.open_source(source.format(tmp_path))
 
 
 @contextlib.contextmanager
