@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from typing import Any
 
-from lvc_jax.data.json_fields import kind_of, list_of, number_of, object_of, read_json, required, text_of
+from lvc_jax.data.json_fields import list_of, number_of, object_of, read_json, record_of, required, span_of, text_of
 from lvc_jax.errors import InputError
 
 Segment = dict[str, Any]
@@ -30,9 +30,7 @@ def read_annotations(path: str | os.PathLike, subset: str | None = None) -> Anno
         InputError: naming the file, the video and the field; or the subsets that there are, if it is none of them.
     """
     where = os.fspath(path)
-    content = read_json(path, "annotation")
-    if not isinstance(content, dict):
-        raise InputError(f"{where}: expected an object with the field 'database', found {kind_of(content)}")
+    content = record_of(where, read_json(path, "annotation"), "an object with the field 'database'")
     database = object_of(where, "database", required(where, content, "database"))
     videos = {video: _annotated(f"{where}: video {video!r}", record) for video, record in database.items()}
     if subset is None:
@@ -45,8 +43,7 @@ def read_annotations(path: str | os.PathLike, subset: str | None = None) -> Anno
 
 
 def _annotated(where: str, record: Any) -> dict[str, Any]:
-    if not isinstance(record, dict):
-        raise InputError(f"{where}: expected an object, found {kind_of(record)}")
+    record = record_of(where, record)
     duration = number_of(where, "duration", required(where, record, "duration"))
     if duration < 0:
         raise InputError(f"{where}: field 'duration': {duration} is below 0; give the length in seconds")
@@ -67,9 +64,7 @@ def read_detections(path: str | os.PathLike) -> dict[str, list[Segment]]:
         InputError: naming the file, the video and the field.
     """
     where = os.fspath(path)
-    content = read_json(path, "predictions")
-    if not isinstance(content, dict):
-        raise InputError(f"{where}: expected an object with the field 'results', found {kind_of(content)}")
+    content = record_of(where, read_json(path, "predictions"), "an object with the field 'results'")
     results = object_of(where, "results", required(where, content, "results"))
     return {video: _segments(f"{where}: video {video!r}", "results", items) for video, items in results.items()}
 
@@ -79,16 +74,12 @@ def _segments(where: str, field: str, items: Any) -> list[Segment]:
 
 
 def _segment(where: str, field: str, item: Any) -> Segment:
-    if not isinstance(item, dict):
-        raise InputError(f"{where}: field {field!r}: expected an object, found {kind_of(item)}")
+    item = object_of(where, field, item)
     for name in ("segment", "label"):
         if name not in item:
             raise InputError(f"{where}: field '{field}.{name}' is missing")
-    times = list_of(where, f"{field}.segment", item["segment"])
-    if len(times) != 2:
-        raise InputError(f"{where}: field '{field}.segment': expected [start, end] in seconds, found {kind_of(times)}")
     result: Segment = {
-        "segment": [number_of(where, f"{field}.segment[{i}]", time) for i, time in enumerate(times)],
+        "segment": list(span_of(where, f"{field}.segment", item["segment"])),
         "label": text_of(where, f"{field}.label", item["label"]),
     }
     if item.get("score") is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lvc_jax.data.annotations_repair import NEGATIVE_TOLERANCE_S
-from lvc_jax.data.json_fields import kind_of, list_of, number_of, read_json, required
+from lvc_jax.data.json_fields import list_of, number_of, read_json, record_of, required, span_of, text_of
 from lvc_jax.errors import InputError
 
 FORMATS = ("auto", "activitynet", "youcook2", "clips")
@@ -49,9 +49,7 @@ def read(path: str | os.PathLike, fmt: str) -> dict[str, RawVideo]:
     if fmt not in FORMATS:
         raise InputError(f"annotation format {fmt!r}: unknown; choose one of {', '.join(FORMATS)}")
     where = os.fspath(path)
-    content = read_json(path, "annotation")
-    if not isinstance(content, dict):
-        raise InputError(f"{where}: expected an object of videos, found {kind_of(content)}")
+    content = record_of(where, read_json(path, "annotation"), "an object of videos")
     if not content:
         raise InputError(f"{where}: no videos; the file is an empty object")
     return {video_id: _record(where, video_id, record, fmt) for video_id, record in content.items()}
@@ -61,8 +59,7 @@ def _record(path: str, video_id: str, record: Any, fmt: str) -> RawVideo:
     where = f"{path}: video {video_id!r}"
     if not video_id.strip():
         raise InputError(f"{where}: the video id is empty")
-    if not isinstance(record, dict):
-        raise InputError(f"{where}: expected an object, found {kind_of(record)}")
+    record = record_of(where, record)
     duration = number_of(where, "duration", required(where, record, "duration"))
     if duration <= 0:
         raise InputError(f"{where}: field 'duration': {duration} is not positive; give the length in seconds")
@@ -87,24 +84,16 @@ def _events(where: str, record: dict[str, Any], suffix: str) -> tuple[RawEvent, 
     events = []
     for i, (span, sentence) in enumerate(zip(times, sentences)):
         field = f"{times_field}[{i}]"
-        if not isinstance(span, list) or len(span) != 2:
-            raise InputError(f"{where}: field '{field}': expected [start, end] in seconds, found {kind_of(span)}")
-        start, end = (_time(where, f"{field}[{j}]", value) for j, value in enumerate(span))
-        if not isinstance(sentence, str):
-            raise InputError(f"{where}: field '{sentences_field}[{i}]': expected text, found {kind_of(sentence)}")
-        events.append(RawEvent(start, end, sentence, field))
+        start, end = span_of(where, field, span)
+        for j, time in enumerate((start, end)):
+            if time < -NEGATIVE_TOLERANCE_S:
+                raise InputError(
+                    f"{where}: field '{field}[{j}]': negative time {time}; times count from the start of the video"
+                )
+        events.append(RawEvent(start, end, text_of(where, f"{sentences_field}[{i}]", sentence), field))
     return tuple(events)
 
 
 def _optional_text(where: str, record: dict[str, Any], field: str) -> str | None:
     value = record.get(field)
-    if value is not None and not isinstance(value, str):
-        raise InputError(f"{where}: field {field!r}: expected text, found {kind_of(value)}")
-    return value or None
-
-
-def _time(where: str, field: str, value: Any) -> float:
-    number = number_of(where, field, value)
-    if number < -NEGATIVE_TOLERANCE_S:
-        raise InputError(f"{where}: field {field!r}: negative time {number}; times count from the start of the video")
-    return number
+    return None if value is None else text_of(where, field, value) or None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lvc_jax.data.json_fields import kind_of, list_of, object_of, read_json, required, text_of
+from lvc_jax.data.json_fields import list_of, object_of, read_json, record_of, required, text_of
 from lvc_jax.errors import InputError
 
 
@@ -52,9 +52,7 @@ def same_classes(first: FrameValues, second: FrameValues, path: str) -> FrameVal
 
 
 def _read_json(where: str) -> tuple[list[str], dict[str, Any]]:
-    content = read_json(where, "frames")
-    if not isinstance(content, dict):
-        raise InputError(f"{where}: expected an object with 'classes' and 'frames', found {kind_of(content)}")
+    content = record_of(where, read_json(where, "frames"), "an object with 'classes' and 'frames'")
     names = list_of(where, "classes", required(where, content, "classes"))
     videos = object_of(where, "frames", required(where, content, "frames"))
     return [text_of(where, f"classes[{i}]", name) for i, name in enumerate(names)], videos
@@ -83,7 +81,7 @@ def _array(where: str, values: Any, classes: int) -> Float[np.ndarray, "n c"]:
         array = np.asarray(values)
     except ValueError:
         raise InputError(f"{where}: frames of unequal length; expected {classes} numbers a frame") from None
-    if array.size == 0:
+    if array.shape == (0,):  # of an empty list, which knows no classes
         array = array.reshape(0, classes)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{where}: expected numbers, found {array.dtype}")

@@ -54,6 +54,13 @@ def required(where: str, record: dict[str, Any], field: str) -> Any:
     return record[field]
 
 
+def record_of(where: str, value: Any, what: str = "an object") -> dict[str, Any]:
+    """The value, if it is an object; `where` alone says which, as of a whole file or the record of a video."""
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected {what}, found {kind_of(value)}")
+    return value
+
+
 def object_of(where: str, field: str, value: Any) -> dict[str, Any]:
     """The value, if it is an object."""
     if not isinstance(value, dict):
@@ -87,6 +94,13 @@ def number_of(where: str, field: str, value: Any, unit: str = " of seconds") -> 
     if not math.isfinite(number):
         raise InputError(f"{where}: field {field!r}: {number} is not a finite number{unit}")
     return number
+
+
+def span_of(where: str, field: str, value: Any) -> tuple[float, float]:
+    """Start and end in seconds, if the value is a list of two finite numbers; in any order."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise InputError(f"{where}: field {field!r}: expected [start, end] in seconds, found {kind_of(value)}")
+    return number_of(where, f"{field}[0]", value[0]), number_of(where, f"{field}[1]", value[1])
 
 
 def kind_of(value: Any) -> str:

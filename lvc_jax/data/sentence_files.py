@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lvc_jax.data.json_fields import kind_of, read_json
+from lvc_jax.data.json_fields import kind_of, read_json, record_of, text_of
 from lvc_jax.errors import InputError
 
 _IDS = ("image_id", "video_id", "id")
@@ -33,10 +33,8 @@ def read(path: str | os.PathLike) -> dict[str, list[str]]:
         content = content["results"]
     if isinstance(content, list):
         return _by_id(where, content)
-    if not isinstance(content, dict):
-        raise InputError(f"{where}: expected captions by id, found {kind_of(content)}")
     result = {}
-    for name, value in content.items():
+    for name, value in record_of(where, content, "captions by id").items():
         values = value if isinstance(value, list) else [value]
         result[name] = [_text(f"{where}: id {name!r}: item {index}", item) for index, item in enumerate(values)]
     return _filled(where, result)
@@ -59,8 +57,7 @@ def _read_lines(where: str) -> dict[str, list[str]]:
 def _by_id(where: str, items: list[Any]) -> dict[str, list[str]]:
     result: dict[str, list[str]] = {}
     for index, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise InputError(f"{where}: item {index}: expected an object, found {kind_of(item)}")
+        item = record_of(f"{where}: item {index}", item)
         name = next((item[field] for field in _IDS if field in item), None)
         if isinstance(name, bool) or not isinstance(name, int | str):
             raise InputError(f"{where}: item {index}: field {_IDS[0]!r}: expected an id (text or a whole number)")
@@ -73,7 +70,7 @@ def _text(where: str, item: Any) -> str:
         field = next((field for field in _TEXTS if field in item), None)
         if field is None:
             raise InputError(f"{where}: field {_TEXTS[0]!r} is missing")
-        item, where = item[field], f"{where}: field {field!r}"
+        return text_of(where, field, item[field])
     if not isinstance(item, str):
         raise InputError(f"{where}: expected text, found {kind_of(item)}")
     return item

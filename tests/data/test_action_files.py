@@ -84,6 +84,10 @@ def test_thumos14_files(shared: Path) -> None:
             r"field 'annotations\[0\]\.segment': expected \[start, end\]",
         ),
         (
+            {"database": {"a": {**VIDEO, "annotations": [{"label": "A", "segment": "12"}]}}},
+            r"field 'annotations\[0\]\.segment': expected \[start, end\] in seconds, found text",
+        ),
+        (
             {"database": {"a": {**VIDEO, "annotations": [{"label": 3, "segment": [1, 2]}]}}},
             r"field 'annotations\[0\]\.label': expected text",
         ),
@@ -146,6 +150,10 @@ def test_frames_as_json_and_as_arrays(tmp_path: Path) -> None:
         ({"classes": ["A", 3], "frames": {}}, r"field 'classes\[1\]': expected text"),
         ({"classes": ["A", "B"]}, "field 'frames' is missing"),
         ({"classes": ["A", "B"], "frames": {"v": [[1]]}}, r"video 'v': array \[1, 1\]; expected \[frames, 2 classes\]"),
+        (
+            {"classes": ["A", "B"], "frames": {"v": [[], []]}},
+            r"video 'v': array \[2, 0\]; expected \[frames, 2 classes\]",
+        ),
         ({"classes": ["A", "B"], "frames": {"v": [[1, 2], [1]]}}, "video 'v': frames of unequal length"),
         ({"classes": ["A", "B"], "frames": {"v": [["a", "b"]]}}, "video 'v': expected numbers"),
         ('{"classes": ["A", "B"], "frames": {"v": [[0, 1], [0, NaN]]}}', "video 'v': frame 1, class 1: not a finite"),
