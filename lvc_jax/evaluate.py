@@ -154,7 +154,7 @@ def _checkpoint_note(model: checkpoints.Loaded) -> str:
     """Which of the run's checkpoints was scored; asked for the best one, it is the latest where none was chosen."""
     kind = "best by validation" if model.which == checkpoints.BEST else "the latest"
     if model.which != WHICH.value:
-        kind += ", as no validation chose a best one"
+        kind += ", as there is no best one beside it"
     return f"Checkpoint: {CHECKPOINT.value}, step {model.step} ({kind})."
 
 

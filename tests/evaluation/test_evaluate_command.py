@@ -53,7 +53,7 @@ def test_the_latest_in_place_of_the_best_is_told_of(
     monkeypatch.setattr(model, "which", "latest")
     with given(evaluate, checkpoint="x", output=str(tmp_path), segment_frames="60", baselines=["none"]):
         evaluate.main()
-    assert "step 3 (the latest, as no validation chose a best one)." in capsys.readouterr().out
+    assert "step 3 (the latest, as there is no best one beside it)." in capsys.readouterr().out
     assert json.loads((tmp_path / "predictions_60.json").read_text())["header"]["which"] == "latest"
 
 
