@@ -24,8 +24,8 @@ class LossWeights:
         if self.count_loss not in ("cross_entropy", "pdvc"):
             raise InputError(f"loss.count_loss={self.count_loss!r}: choose cross_entropy or pdvc")
         for name in ("giou", "cls", "count", "caption", "bbox"):
-            if getattr(self, name) < 0:
-                raise InputError(f"loss.{name}={getattr(self, name)}: must not be negative")
+            if not getattr(self, name) >= 0:  # also if it is not a number
+                raise InputError(f"loss.{name}={getattr(self, name)}: must be 0 or more")
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "LossWeights":

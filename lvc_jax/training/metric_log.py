@@ -42,15 +42,18 @@ def read(path: Path) -> list[dict[str, float]]:
     """The records of a `metrics.jsonl`; a last line cut short by a kill is left out.
 
     Raises:
-        InputError: if any other line is not a JSON object with a step.
+        InputError: if it cannot be read, or any other line is not a JSON object with a step.
     """
     records = []
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {error}; remove it") from None
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
             records.append({**record, "step": int(record["step"])})
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             if number < len(lines):
                 raise InputError(f"{path}: line {number} is not a metrics record; remove it or the file") from None
     return records

@@ -193,6 +193,30 @@ def test_damaged_index_is_named(tmp_path):
         Dataset(folder, ["train"])
 
 
+@pytest.mark.parametrize("content", ["[]", "3", "null", "{}", '{"inputs": 3}', '[{"id": 3}]', "[1]", "{"])
+def test_descriptions_that_hold_something_else_are_one_line(tmp_path, content):
+    folder, _, _ = writing.write(TinyCaptions, make_source(train=2), tmp_path)
+    (folder / "prepared.json").write_text(content, encoding="utf-8")
+    for use in (
+        lambda: Dataset(folder, ["train"]),
+        lambda: open_dataset(tmp_path, "tiny_captions", "train"),
+        lambda: writing.prepared_summary(folder, {}),
+    ):
+        with pytest.raises(InputError, match="--overwrite") as caught:
+            use()
+        assert str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", ["3", "null", "[1]", '[{"id": "a"}]', '[{"id": "a", "video": null, "duration": 1}]']
+)
+def test_an_index_that_holds_something_else_is_one_line(tmp_path, content):
+    folder, _, _ = writing.write(TinyCaptions, make_source(train=2), tmp_path)
+    (folder / "index_train.json").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match="--overwrite"):
+        Dataset(folder, ["train"])
+
+
 def test_find_prefers_nothing_hidden(tmp_path):
     folder, _, _ = writing.write(TinyCaptions, make_source(train=2), tmp_path)
     assert find(tmp_path, "tiny_captions") == folder

@@ -165,7 +165,9 @@ def test_dropout_follows_the_key(params, value_and_grad):
 
 
 @pytest.mark.parametrize(
-    "values", [{"giou": -1.0}, {"count_loss": "mse"}, {"iou": 1.0}], ids=["negative", "unknown loss", "unknown key"]
+    "values",
+    [{"giou": -1.0}, {"giou": float("nan")}, {"count_loss": "mse"}, {"iou": 1.0}],
+    ids=["negative", "no number", "unknown loss", "unknown key"],
 )
 def test_bad_weights_are_one_line_errors(values):
     with pytest.raises(InputError, match="loss"):

@@ -22,8 +22,14 @@ def test_resuming_drops_later_and_half_written_lines(tmp_path):
     assert [(r["step"], r["loss"]) for r in read(path)] == [(1, 1.0), (2, 2.0), (3, 3.5)]
 
 
-@pytest.mark.parametrize("line", ["nonsense", "[1]", '{"loss": 1}', '{"step": null}'])
+@pytest.mark.parametrize("line", ["nonsense", "[1]", '{"loss": 1}', '{"step": null}', '{"step": Infinity}'])
 def test_a_foreign_file_is_refused(tmp_path, line):
     (tmp_path / "metrics.jsonl").write_text(f'{line}\n{{"step": 2, "loss": 1.0}}\n')
     with pytest.raises(InputError, match=r"metrics.jsonl: line 1"):
         MetricLog(tmp_path, start_step=2)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "metrics.jsonl").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"metrics.jsonl: cannot be read"):
+        read(tmp_path / "metrics.jsonl")

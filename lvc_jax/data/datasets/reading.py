@@ -1,8 +1,9 @@
 """Random access to prepared datasets, without TensorFlow."""
 
+import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +46,14 @@ class Dataset(Sequence[VideoRecord]):
     def __init__(self, folder: str | os.PathLike, splits: Sequence[str], cache: bool | None = None):
         self._folder = Path(folder)
         self._splits = tuple(splits)
+        with _checked(self._folder):
+            self._read_description()
+        self._keep = self._bytes() < CACHE_BYTES if cache is None else cache
+        self._cached: dict[int, np.ndarray] = {}
+        self._sources: list[Any] | None = None
+
+    def _read_description(self) -> None:
+        """Everything but the features."""
         summary = _read_json(self._folder / PREPARED)
         self.name: str = summary["dataset"]
         self.caption_kind: str = summary["caption_kind"]
@@ -55,11 +64,10 @@ class Dataset(Sequence[VideoRecord]):
         self.ids: tuple[str, ...] = tuple(row["id"] for row in rows)
         self._videos = [row["video"] for row in rows]
         self._spans = [Span(row["duration"], decode_references(row), row["n_rows"]) for row in rows]
-        itemsize = np.dtype(summary["inputs"]["dtype"]).itemsize
-        total = sum(span.n_rows for span in self._spans) * self.info.dim * itemsize
-        self._keep = total < CACHE_BYTES if cache is None else cache
-        self._cached: dict[int, np.ndarray] = {}
-        self._sources: list[Any] | None = None
+        self._itemsize = np.dtype(summary["inputs"]["dtype"]).itemsize
+
+    def _bytes(self) -> int:
+        return sum(span.n_rows for span in self._spans) * self.info.dim * self._itemsize
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -122,7 +130,8 @@ def open_dataset(data_dir: str | os.PathLike, name: str, split: str, *, cache: b
         InputError: naming the prepare command if the dataset is not there, or the splits that are.
     """
     folder = find(data_dir, name)
-    available = list(_read_json(folder / PREPARED)["splits"])
+    with _checked(folder):
+        available = list(_read_json(folder / PREPARED)["splits"])
     chosen: list[str] = []
     for part in split.split("+"):
         wanted = [s for s in available if s != part[4:]] if part.startswith("not_") else [part]
@@ -150,8 +159,21 @@ def find(data_dir: str | os.PathLike, name: str) -> Path:
     return found[-1]
 
 
+@contextlib.contextmanager
+def _checked(folder: Path) -> Iterator[None]:
+    """Makes one line of what goes wrong where a description of a dataset is JSON, but not what `prepare` writes."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(
+            f"{folder}: {PREPARED} or an index_*.json is not what prepare wrote ({reason}): "
+            "prepare the dataset again with --overwrite"
+        ) from None
+
+
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: {error}: prepare the dataset again with --overwrite") from error

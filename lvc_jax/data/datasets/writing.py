@@ -63,11 +63,15 @@ def prepared_summary(folder: Path, inputs: dict[str, Any]) -> dict[str, Any] | N
     path = folder / PREPARED
     if not path.exists():
         return None
-    summary = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        found = dict(summary["inputs"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{path}: not what prepare wrote ({error}): add --overwrite to replace it") from None
     wanted = json.loads(json.dumps(inputs))
-    if summary["inputs"] != wanted:
-        names = sorted(set(wanted) | set(summary["inputs"]))
-        changed = [name for name in names if wanted.get(name) != summary["inputs"].get(name)]
+    if found != wanted:
+        names = sorted(set(wanted) | set(found))
+        changed = [name for name in names if wanted.get(name) != found.get(name)]
         raise InputError(
             f"{folder}: was prepared from other inputs ({', '.join(changed)} differ): add --overwrite to replace it, "
             "or choose another --data_dir"
