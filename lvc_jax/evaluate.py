@@ -121,7 +121,9 @@ def main() -> None:
         },
     )
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    quiet = not console.is_terminal
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet) as bar:
         results = evaluate(run, bar)
     results.notes.insert(0, _checkpoint_note(model))
     if losses is not None:

@@ -80,7 +80,8 @@ def main() -> int:
     todo = {name: file for name, file in videos.items() if not (output / f"{name}.npy").exists()}
     bad = 0
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("features", total=len(videos), completed=len(videos) - len(todo))
         for name, file in todo.items():
             try:

@@ -49,7 +49,8 @@ def cache_path(files: sources.Files) -> Path:
 
 
 def _build_with_bar(files: sources.Files) -> cache.Arrays:
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("compiling METEOR's tables (once)", total=1.0)
         return tables.build(files, lambda share: bar.update(task, completed=share))
 
