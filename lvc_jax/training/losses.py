@@ -17,7 +17,6 @@ from lvc_jax.training.matching import match
 
 Batch = dict[str, Any]
 Terms = dict[str, jax.Array]
-Split = Callable[[jax.Array], jax.Array]
 
 _ALPHA, _GAMMA = 0.25, 2.0
 
@@ -49,7 +48,6 @@ def compute(
     *,
     key: jax.Array | None = None,
     deterministic: bool = False,
-    split: Split = lambda rows: rows,
 ) -> tuple[Float[Array, ""], Terms]:
     """The weighted total over all decoder layers, and every term.
 
@@ -61,7 +59,6 @@ def compute(
         weights: of the terms and of the matching.
         key: for dropout; needed unless `deterministic`.
         deterministic: switches dropout off.
-        split: asks the compiler to spread axis 0 of an array [B, ...] over the devices, as the batch is.
 
     Returns:
         total: scalar; terms: scalars `loss_giou`, `loss_cls`, `loss_bbox`, `loss_count`, `loss_caption` of the last
@@ -76,7 +73,7 @@ def compute(
     outputs = model.apply(params, batch["features"], batch["duration"], deterministic=deterministic, rngs=rngs)
     layers = outputs["class_logits"].shape[0]
     total, terms = jnp.float32(0.0), {}
-    for name, values in _terms(model, params, outputs, batch, weights, caption_key, split).items():
+    for name, values in _terms(model, params, outputs, batch, weights, caption_key).items():
         total = total + getattr(weights, name) * values.sum()
         for layer in range(layers):
             terms[f"loss_{name}" + ("" if layer == layers - 1 else f"_{layer}")] = values[layer]
@@ -84,13 +81,7 @@ def compute(
 
 
 def _terms(
-    model: Any,
-    params: Any,
-    outputs: dict[str, Any],
-    batch: Batch,
-    weights: LossWeights,
-    key: jax.Array | None,
-    split: Split,
+    model: Any, params: Any, outputs: dict[str, Any], batch: Batch, weights: LossWeights, key: jax.Array | None
 ) -> dict[str, Float[Array, " D"]]:
     """Every term of every layer; each layer has its own matching."""
     events = batch["events"]
@@ -122,7 +113,6 @@ def _terms(
                 jnp.stack(references[start:stop]),
                 matched[start:stop],
                 None if key is None else jax.random.fold_in(key, start),
-                split,
             )
             for start, stop in _runs(references)
         ]
@@ -167,7 +157,6 @@ def _caption_nll_sums(
     references: Float[Array, "D B G r"],
     matched: Bool[Array, "D B G"],
     key: jax.Array | None,
-    split: Split,
 ) -> Float[Array, " D"]:
     """Sum over the matched pairs of each layer's length-normalised NLL, B event slots of the batch at a time.
 
@@ -189,9 +178,7 @@ def _caption_nll_sums(
     ) -> jax.Array:
         chunk_key = None if key is None else jax.random.fold_in(key, chunk)
         tokens = jnp.broadcast_to(tokens[:, None], (tokens.shape[0], layers, tokens.shape[1]))
-        # A chunk is gathered from all samples, so nothing else tells the compiler to share its rows out again.
-        rows = [split(array) for array in (memory[sample], hidden, tokens, reference)]
-        nll = caption_nll(log_probs(*rows, chunk_key), tokens)
+        nll = caption_nll(log_probs(memory[sample], hidden, tokens, reference, chunk_key), tokens)
         return jnp.where(matched, nll, 0.0).sum(0)
 
     def add_chunk(total: jax.Array, inputs: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:

@@ -28,14 +28,11 @@ def make_train_step(
     Metrics: `loss`, every loss term, `grad_norm` (before clipping) and `finite` (none of them is NaN or infinite).
     """
 
-    def split(rows: jax.Array) -> jax.Array:
-        return jax.lax.with_sharding_constraint(rows, by_sample(mesh))
-
     def train_step(state: TrainState, batch: Any) -> tuple[TrainState, Metrics]:
         key = jax.random.fold_in(jax.random.key(seed), state.step)
 
         def loss(params: Any) -> tuple[jax.Array, losses.Terms]:
-            return losses.compute(model, params, batch, weights, key=key, deterministic=False, split=split)
+            return losses.compute(model, params, batch, weights, key=key, deterministic=False)
 
         (total, terms), grads = jax.value_and_grad(loss, has_aux=True)(state.params)
         updates, opt_state = tx.update(grads, state.opt_state, state.params)

@@ -1,7 +1,6 @@
 """One jitted step: devices, compilation, donation, the learning signal."""
 
 import itertools
-import re
 
 import jax
 import numpy as np
@@ -39,17 +38,6 @@ def test_two_devices_give_what_one_gives(one):
             np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-5, atol=1e-6, err_msg=name)
     for a, b in zip(jax.tree.leaves(state.params), jax.tree.leaves(one[0].params)):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
-
-
-def test_captions_are_shared_out_over_the_devices():
-    mesh, parts = make_mesh(jax.devices()[:2]), tiny_parts()
-    tx, _ = make_optimizer(tiny_config().optimizer)
-    batch = place_batch(next(batches(0)), mesh)
-    step = make_train_step(parts.model, tx, LossWeights(), mesh, seed=3)
-    program = step.lower(create(parts.init_params(jax.random.key(0)), tx), batch).compile().as_text()
-    # Word distributions of a chunk on one device: [rows, layers, words, vocabulary].
-    rows = {int(size) for size in re.findall(rf"f32\[(\d+),\d+,\d+,{parts.model.vocab_size + 1}\]", program)}
-    assert rows == {batch["duration"].shape[0] // 2}
 
 
 def test_the_step_compiles_once_whatever_the_number_of_events(one):
