@@ -18,6 +18,7 @@ from lvc_jax.data.datasets import open_dataset
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation.ablation import results, work
 from lvc_jax.evaluation.ablation.study import DATA, Study, chosen
+from lvc_jax.files import check_writable
 
 FLAGS = flags.FlagValues()
 DATASET = flags.DEFINE_enum("dataset", None, list(DATA), "Prepared data set.", flag_values=FLAGS)
@@ -36,6 +37,7 @@ def main() -> int:
         raise InputError(f"--dataset is missing: choose {' or '.join(DATA)}")
     if not OUTPUT.value:
         raise InputError("--output is missing: give a folder for the runs and their table")
+    check_writable(OUTPUT.value, "--output")
     variants, data = chosen(VARIANTS.value), DATA[DATASET.value]
     open_dataset(DATA_DIR.value, DATASET.value, data.split)  # refuses what is not prepared before anything is written
     study = Study(data, DATA_DIR.value, Path(OUTPUT.value), NUM_TRAIN_STEPS.value, variants)

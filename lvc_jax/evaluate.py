@@ -21,6 +21,7 @@ from lvc_jax.evaluation import actions, baselines, predict, render, suite, table
 from lvc_jax.evaluation.caption_loss import caption_loss_note, caption_losses
 from lvc_jax.evaluation.run import Run, evaluate
 from lvc_jax.evaluation.selection import Selection
+from lvc_jax.files import check_writable
 from lvc_jax.training import checkpoints
 from lvc_jax.training.assemble import make_sample_config
 from lvc_jax.training.trained_on import outside_training
@@ -79,6 +80,7 @@ def main() -> None:
         raise InputError("--checkpoint is missing: give the workdir of a training run")
     if not OUTPUT.value:
         raise InputError("--output is missing: give a folder for the results")
+    check_writable(OUTPUT.value, "--output")
     logging.set_verbosity(logging.ERROR)  # the checkpoint reader comments on each of its own steps
     frames = suite.parse_segment_frames(SEGMENT_FRAMES.value)
     rule = None if TIMELINESS.value is None else suite.parse_timeliness(TIMELINESS.value)

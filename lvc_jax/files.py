@@ -7,6 +7,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from lvc_jax.errors import InputError
+
+
+def check_writable(folder: str | os.PathLike, flag: str) -> None:
+    """Finds out before long work that nothing could be written into the folder; makes nothing.
+
+    Args:
+        folder: which may not exist yet.
+        flag: that names it, for the message.
+
+    Raises:
+        InputError: a file is in its place or above it, or permission is missing.
+    """
+    place = Path(folder).absolute()
+    while not os.path.lexists(place):
+        place = place.parent
+    if not place.is_dir():
+        raise InputError(f"{flag}={folder}: {place} is a file; give a folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise InputError(f"{flag}={folder}: {place} cannot be written to; give another folder")
+
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike, mode: str = "w") -> Iterator[IO[Any]]:

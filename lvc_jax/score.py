@@ -15,6 +15,7 @@ option and file. Prints a table (x 100), what was covered, and a signature that 
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from absl import flags
@@ -28,6 +29,7 @@ from lvc_jax.evaluation.scoring.inputs import naming
 from lvc_jax.evaluation.scoring.java import compare
 from lvc_jax.evaluation.scoring.options import METRICS, MODES, Options
 from lvc_jax.evaluation.scoring.scored import Scored
+from lvc_jax.files import check_writable
 from lvc_jax.metrics.average_precision import IMPLEMENTATIONS
 from lvc_jax.metrics.dense_captioning import THRESHOLDS, VERSIONS
 from lvc_jax.metrics.soda import REFERENCE_SETS
@@ -123,6 +125,10 @@ def _score(metric: str | None, options: Options) -> tuple[Scored, str | None]:
 
 def main() -> None:
     options, metric = _options(), FLAGS["metric"].value
+    if FLAGS["output"].value:
+        check_writable(Path(FLAGS["output"].value).parent, "--output")
+    if FLAGS["plot"].value:
+        check_writable(FLAGS["plot"].value, "--plot")
     with naming(options.predictions, options.references):
         scored, frames = _score(metric, options)
     given = [name for name in uses.FLAGS if FLAGS[name].present]

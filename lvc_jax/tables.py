@@ -20,6 +20,7 @@ from lvc_jax.evaluation.paper_tables.measure import Measured, Meter
 from lvc_jax.evaluation.scoring.inputs import naming
 from lvc_jax.evaluation.scoring.options import chosen_scorers
 from lvc_jax.evaluation.scoring.show import printable
+from lvc_jax.files import check_writable
 
 FLAGS = flags.FlagValues()
 PREDICTIONS = flags.DEFINE_list(
@@ -37,11 +38,12 @@ _NOT_INSTALLED = "not installed"
 
 
 def main() -> None:
-    rows = files.find(PREDICTIONS.value)
     if not REFERENCES.value:
         raise InputError("--references is missing: give an annotation file, or two separated by a comma")
     if not OUTPUT.value:
         raise InputError("--output is missing: give a folder for the tables")
+    check_writable(OUTPUT.value, "--output")
+    rows = files.find(PREDICTIONS.value)
     scorers, notes = chosen_scorers(SCORERS.value, layout.SCORERS)
     shown = layout.SCORERS if SCORERS.value is None else scorers
     meter = Meter(REFERENCES.value, scorers)
@@ -53,7 +55,10 @@ def main() -> None:
     missing = {scorer: _NOT_INSTALLED for scorer in shown if scorer not in scorers}
     text = write.document(measured, made, REFERENCES.value, notes, missing)
     content = write.content(measured, made, REFERENCES.value, notes)
-    paths = write.write(OUTPUT.value, text, content)
+    try:
+        paths = write.write(OUTPUT.value, text, content)
+    except OSError as error:
+        raise InputError(f"--output={OUTPUT.value}: cannot be written: {error.strerror}") from None
     print(printable(text))
     print(f"written: {paths[0]}, {paths[1]}")
 

@@ -24,7 +24,7 @@ class Rules:
         calibrated_ties: the same for calibrated AP; None: the program has no calibrated AP.
         epsilon: added to w and to the denominator of calibrated precision.
         empty: a class without a positive frame: "skip" leaves it out of the mean, "zero" counts 0, "nan" makes the
-            mean NaN.
+            mean NaN. The mean of a stage leaves it out only if `defined`; there "skip" counts 0, calibrated NaN.
         missing: an annotated video without predictions: "lowest" scores it, with the lowest score everywhere; "skip"
             leaves it out.
         cut: in per-stage AP every action ends with its video; else all videos run on in one piece.
@@ -190,9 +190,14 @@ def scored_classes(
     *,
     background: str | None = None,
     ignore: Sequence[str] = (),
+    stages: bool = False,
 ) -> dict[str, int]:
-    """The classes that are part of the mean, and their columns; arguments and errors as in `per_class`."""
+    """The classes that are part of the mean, and their columns; arguments and errors as in `per_class`.
+
+    With `stages` those of the mean of a stage: the programs leave no class out of it.
+    """
     how = rules(implementation)
+    skip = how.empty == "skip" and (how.defined or not stages)
     if truth.ndim != 2 or truth.shape != scores.shape or truth.shape[1] != len(classes):
         raise InputError(
             f"average_precision: labels {truth.shape}, scores {scores.shape} and {len(classes)} classes: expected "
@@ -205,7 +210,7 @@ def scored_classes(
     return {
         name: column
         for column, name in enumerate(classes)
-        if name not in left_out and (how.empty != "skip" or truth[:, column].any())
+        if name not in left_out and (not skip or truth[:, column].any())
     }
 
 

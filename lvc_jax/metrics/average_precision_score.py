@@ -43,7 +43,8 @@ def score(
         classes: names of the columns.
         implementation: a name in `average_precision.IMPLEMENTATIONS`. With "standard" an annotated video without
             predictions counts, with the lowest score everywhere; the others leave it out.
-        background: the class that no mean contains; None: the first.
+        background: the class that no mean contains; None: the first, as in the programs, or with "standard" the one
+            called `BACKGROUND`, if there is one.
         ignore: further classes to leave out of the means.
         ambiguous: frames to leave out: the class whose frames those are (it then is in no mean either), or
             {video: [frames]}, True where a frame is ambiguous.
@@ -64,6 +65,8 @@ def score(
     classes = list(classes)
     if len(set(classes)) != len(classes) or len(classes) < 2:
         raise InputError(f"{METRIC}: {len(classes)} class names: expected at least two, each once")
+    if background is None:
+        background = BACKGROUND if how.defined and BACKGROUND in classes else classes[0]
     coverage = covered(METRIC, references, predictions)
     if isinstance(ambiguous, str):
         if ambiguous not in classes:
@@ -74,6 +77,7 @@ def score(
         for video, truth in references.items()
         if video in predictions or how.missing == "lowest"
     }
+    coverage["videos_scored"] = len(parts)
     coverage["frames"] = sum(len(truth) for truth, _ in parts.values())
     if not coverage["frames"]:
         raise InputError(f"{METRIC}: no frame to score (subset {subset})")
@@ -104,7 +108,7 @@ def score(
             ties=how.ties,
             cties=how.calibrated_ties,
             empty=how.empty,
-            background=classes[0] if background is None else background,
+            background=background,
             ignore=",".join(ignore) or "none",
             ambiguous=ambiguous if isinstance(ambiguous, str) else "kept" if ambiguous is None else "mask",
             missing=how.missing,
@@ -114,7 +118,7 @@ def score(
         scores,
         {video: _own(*part, classes, chosen) for video, part in parts.items()},
         coverage,
-        notes=tuple(_notes(truth, classes, implementation, coverage, scores)),
+        notes=tuple(_notes(truth, classes, implementation, coverage, scores, per_stage)),
     )
 
 
@@ -159,14 +163,20 @@ def _notes(
     implementation: str,
     coverage: Mapping[str, int],
     scores: Mapping[str, float],
+    per_stage: bool,
 ):
+    how = ap.rules(implementation)
     if coverage["videos_missing"]:
-        what = "scored lowest throughout" if ap.rules(implementation).missing == "lowest" else "left out"
+        what = "scored lowest throughout" if how.missing == "lowest" else "left out"
         yield f"{coverage['videos_missing']} annotated videos have no entry in the predictions: {what}."
     absent = [name for column, name in enumerate(classes) if not truth[:, column].any()]
     if absent:
-        what = {"skip": "in no mean", "zero": "count 0", "nan": "NaN"}[ap.rules(implementation).empty]
+        what = {"skip": "in no mean", "zero": "count 0", "nan": "NaN"}[how.empty]
+        if per_stage and how.empty == "skip" and not how.defined:
+            what += ", but in those of the stages (0, calibrated NaN)"
         yield f"{len(absent)} classes have no frame ({', '.join(absent)}): {what}."
+    if not how.defined and BACKGROUND in classes[1:] and f"AP/{BACKGROUND}" in scores:
+        yield f"Class {BACKGROUND!r} is not the first: {implementation} takes {classes[0]!r} for the background."
     if any(np.isnan(value) for value in scores.values()):
         yield f"NaN as {implementation} prints it."
 

@@ -67,7 +67,7 @@ def per_stage(
         Ten fractions, for the stages 0 to 0.1, 0.1 to 0.2, ...
     """
     truth, scores = ap.array(truth, "labels"), ap.array(scores, "scores")
-    kept = ap.scored_classes(truth, scores, classes, implementation, background=background, ignore=ignore)
+    kept = ap.scored_classes(truth, scores, classes, implementation, background=background, ignore=ignore, stages=True)
     one = ap.calibrated_average_precision if calibrated else ap.average_precision
     means = []
     for begin, end in STAGES:

@@ -224,7 +224,7 @@ def score(
         InputError: a malformed segment or duration; without mode "reference" also nothing to score.
     """
     how = how or reading()
-    coverage = covered(METRIC, references, predictions)
+    coverage = covered(METRIC, references, predictions, lenient=how.mode == "reference")
     for video, annotation in references.items():
         _check_annotation(annotation, how, f"video {video}")
     for video, segments in predictions.items():
@@ -232,6 +232,7 @@ def score(
     per_video = _score_all(references, predictions, how)
     if not per_video and how.mode != "reference":
         raise InputError(f"{METRIC}: no video to score (subset {subset})")
+    coverage["videos_scored"] = len(per_video)
     scored = {video: predictions.get(video, ()) for video in per_video}
     coverage["predictions"] = sum(len(segments) for segments in scored.values())
     models = {"all_background": all_background(references), "perfect_model": perfect_model(references, how)}
@@ -257,6 +258,8 @@ def _notes(
     if coverage["videos_missing"]:
         what = "left out" if how.missing == "skip" else "scored as background throughout"
         yield f"{coverage['videos_missing']} annotated videos have no entry in the predictions: {what}."
+    if coverage["videos_extra"] and references and not references.keys() & scored.keys():
+        yield "None of the predicted videos is annotated: do both files name videos alike?"
     empty = sum(not video["slots"] for video in per_video.values())
     if empty or not per_video:
         yield f"{f'{empty} videos have no slot' if empty else 'No video was scored'}: NaN, as the toolkit prints."

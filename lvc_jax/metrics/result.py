@@ -17,8 +17,9 @@ class Result:
         signature: the line that says how the numbers were made.
         scores: {name: number}.
         per_video: {video: {name: number or list}}, JSON-able; a name is left out where the video does not count for it.
-        coverage: counts of what was scored and what was not: `videos_scored`, `videos_missing` (annotated, but without
-            predictions), `videos_extra` (predicted, but not annotated), and what else the metric counts.
+        coverage: counts of what was scored and what was not: `videos_scored` (in the mean), `videos_missing`
+            (annotated, but without predictions; some readings score them all the same), `videos_extra` (predicted, but
+            not annotated), and what else the metric counts.
         baselines: {baseline: {name: number}}, on all annotated videos.
         notes: sentences that belong beside the numbers.
     """
@@ -33,14 +34,22 @@ class Result:
     notes: tuple[str, ...] = ()
 
 
-def covered(metric: str, references: Mapping[str, Any], predictions: Mapping[str, Any]) -> dict[str, int]:
+def covered(
+    metric: str, references: Mapping[str, Any], predictions: Mapping[str, Any], *, lenient: bool = False
+) -> dict[str, int]:
     """Which videos meet.
 
+    Args:
+        metric: named in the error.
+        references: by video.
+        predictions: by video.
+        lenient: predictions for unknown videos alone are no error, as the originals have it.
+
     Raises:
-        InputError: predictions, none of which belongs to an annotated video.
+        InputError: predictions, none of which belongs to an annotated video, unless `lenient`.
     """
     both = len(references.keys() & predictions.keys())
-    if references and predictions and not both:
+    if references and predictions and not both and not lenient:
         raise InputError(
             f"{metric}: none of the {len(predictions)} predicted videos (for example {next(iter(predictions))!r}) is "
             f"annotated (for example {next(iter(references))!r}): the two must name videos alike"

@@ -48,7 +48,7 @@ def slot_of(item: Mapping[str, Any], delta_t: float | None, slots: int) -> int:
     segment = item.get("segment")
     if segment is None:
         start, end = item["timestamp"]
-        segment = math.floor((start + end) / 2 / delta_t)
+        segment = math.floor(((start + end) / 2 + _TOLERANCE) / delta_t)
     return min(max(int(segment), 0), slots - 1)
 
 

@@ -280,6 +280,29 @@ def test_refused_files_are_named_in_one_line(place: Path, said: dict, frames: in
     assert not (place / "out").exists()
 
 
+@pytest.mark.parametrize("output", ["out", "out/deeper"])
+def test_a_place_that_cannot_be_written_to_is_known_before_anything_is_read(place: Path, output: str) -> None:
+    (place / "out").write_text("a file")
+    for module, options in (
+        ("tables", ["--predictions=none", "--references=none"]),
+        ("evaluate", ["--checkpoint=none"]),
+        ("ablation", ["--dataset=moving_shapes"]),
+        ("score", ["--predictions=none", "--references=none", "--plot=" + str(place / output)]),
+    ):
+        command = [sys.executable, "-m", f"lvc_jax.{module}", *options, f"--output={place / output}/x"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "is a file; give a folder" in done.stderr
+
+
+def test_a_table_that_cannot_be_renamed_into_place_is_one_line(place: Path) -> None:
+    predictions(place / "run" / "predictions_60.json", SAID, 60)
+    (place / "out" / "tables.md").mkdir(parents=True)
+    own = {"predictions": [str(place / "run")], "references": [str(place / "references.json")], "scorers": ["BLEU-1"]}
+    with given(tables, **own, output=str(place / "out")), pytest.raises(InputError, match="cannot be written"):
+        tables.main()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "whole_slots", "recall", "precision"),

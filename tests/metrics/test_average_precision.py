@@ -159,6 +159,31 @@ def test_videos_in_any_order_and_cut_at_will(rng: random.Random, per_stage: bool
     assert together.scores == pytest.approx({k: v for k, v in whole.scores.items() if "stage" not in k}, abs=1e-12)
 
 
+def test_lstr_leaves_no_class_out_of_a_stage() -> None:
+    truth, values = {"v": [[0, 1, 0], [1, 0, 0]]}, {"v": [[0.1, 0.9, 0.2], [0.8, 0.1, 0.3]]}
+    result = score_module.score(truth, values, CLASSES[:3], "lstr", per_stage=True)
+    assert result.scores["mAP"] == 1
+    assert result.scores["mAP/stage_0"] == 0.5
+    assert math.isnan(result.scores["cmAP/stage_0"])
+    assert any("in those of the stages" in note for note in result.notes)
+    ours = score_module.score(truth, values, CLASSES[:3], "standard", per_stage=True)
+    assert ours.scores["mAP/stage_0"] == ours.scores["cmAP/stage_0"] == 1
+
+
+def test_the_background_is_found_by_its_name_in_our_rules_and_first_in_theirs() -> None:
+    order = [1, 2, 0]
+    truth, values = (
+        np.eye(3)[[0, 1, 2, 1]],
+        np.array([[0.9, 0.2, 0.3], [0.1, 0.4, 0.2], [0.2, 0.5, 0.3], [0.3, 0.9, 0]]),
+    )
+    names = [CLASSES[column] for column in order]
+    for name, equal in (("standard", True), ("lstr", False)):
+        first = score_module.score({"v": truth}, {"v": values}, CLASSES[:3], name)
+        last = score_module.score({"v": truth[:, order]}, {"v": values[:, order]}, names, name)
+        assert (last.scores["mAP"] == first.scores["mAP"]) == equal
+        assert any("is not the first" in note for note in last.notes) != equal
+
+
 def test_stages_end_with_their_video() -> None:
     assert [part.tolist() for part in stages.runs(np.array([0, 1, 1, 1, 0, 1]), starts=[0, 2])] == [
         [1, 2, 5],
@@ -176,7 +201,7 @@ def test_a_missing_video() -> None:
     assert lstr.scores["mAP"] == score_module.score({"a": truth}, {"a": scores}, CLASSES, "lstr").scores["mAP"]
     standard = score_module.score(references, {"a": scores}, CLASSES)
     assert standard.scores["mAP"] < lstr.scores["mAP"]
-    assert standard.coverage == {"videos_scored": 1, "videos_missing": 1, "videos_extra": 0, "frames": 80}
+    assert standard.coverage == {"videos_scored": 2, "videos_missing": 1, "videos_extra": 0, "frames": 80}
 
 
 def test_segments_as_frames() -> None:

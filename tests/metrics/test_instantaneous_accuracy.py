@@ -175,7 +175,8 @@ def test_readings_differ_where_they_say() -> None:
     paper = ia.score(references, items, ia.reading("paper"))
     assert toolkit.scores["maIA"] == 1
     assert paper.scores["maIA"] == pytest.approx((1 + toolkit.baselines["all_background"]["maIA"]) / 2)
-    assert toolkit.coverage == paper.coverage
+    assert (toolkit.coverage["videos_scored"], toolkit.coverage["videos_missing"]) == (1, 1)
+    assert toolkit.coverage | {"videos_scored": 2} == paper.coverage
     assert toolkit.coverage["videos_missing"] == 1
     assert "left out" in toolkit.notes[0] and "background" in paper.notes[0]
     assert "|mode:paper|slot:0.5|slots:floor|raster:middle|overlap:any|missing:background|" in paper.signature
@@ -232,7 +233,21 @@ def test_bad_options() -> None:
     with pytest.raises(InputError, match="raster="):
         Clock(raster="round")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="none of the 1 predicted videos"):
-        ia.score({"v": video(3.0)}, {"w": []})
+        ia.score({"v": video(3.0)}, {"w": []}, ia.reading("paper"))
+
+
+def test_predictions_for_unknown_videos_alone_are_nan_in_the_toolkits_reading() -> None:
+    result = ia.score({"v": video(3.0)}, {"w": []})
+    assert math.isnan(result.scores["maIA"])
+    assert result.coverage["videos_scored"] == 0
+    assert any("name videos alike" in note for note in result.notes)
+
+
+def test_coverage_counts_what_is_in_the_mean() -> None:
+    given_videos = {"v": video(3.0), "w": video(2.0)}
+    for mode, number in (("reference", 1), ("paper", 2)):
+        coverage = ia.score(given_videos, {"v": []}, ia.reading(mode)).coverage
+        assert (coverage["videos_scored"], coverage["videos_missing"]) == (number, 1)
 
 
 JSONISH = st.recursive(

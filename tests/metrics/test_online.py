@@ -1,6 +1,8 @@
 """Counts over slots: exact captions, silence, delay."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lvc_jax.metrics import online, slots
 
@@ -25,6 +27,13 @@ def test_slots_of_time() -> None:
 def test_a_caption_without_segment_goes_where_its_middle_is() -> None:
     assert slots.slot_of({"timestamp": [2.0, 4.0]}, 2.5, 5) == 1
     assert slots.slot_of({"timestamp": [11.0, 30.0]}, 2.5, 5) == 4
+
+
+@given(st.sampled_from([24, 48, 72, 96, 120, 150]), st.integers(0, 2000), st.integers(0, 40))
+def test_a_middle_on_a_border_is_in_the_slot_that_begins_there(frames: int, slot: int, half: int) -> None:
+    step, half_s = frames / 30, half / 10
+    for middle, expected in ((slot * step, slot), ((slot + 0.5) * step, slot)):
+        assert slots.slot_of({"timestamp": [middle - half_s, middle + half_s]}, step, 10_000) == expected
 
 
 def test_decimal_boundaries_make_no_extra_slot() -> None:
