@@ -21,7 +21,7 @@ flags.FLAGS.mark_as_parsed()
 
 
 def _shared_folder() -> Path:
-    return Path(os.environ.get("LVC_SHARED_DATA", Path(__file__).resolve().parents[1].parent / "shared"))
+    return Path(os.environ.get("LVC_SHARED_DATA") or Path(__file__).resolve().parents[1].parent / "shared")
 
 
 @pytest.fixture(scope="session")
