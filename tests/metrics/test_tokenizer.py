@@ -62,6 +62,30 @@ ROWS = [
     ("... .... a... ok...then ok..then", "a. ok then ok then"),
     ("`back' ``dbl'' \"q\"", "back dbl q"),
     ("a\\/b a\\b |x| ~y^", "a\\/b a \\ b | x | ~ y ^"),
+    ("the AT&T. The dog, Q&A. Then R&R. The A+B. The M&Ms. The", "the at&t the dog q&a then r&r the a+b the m&m s the"),
+    (
+        "a/B. The #B. The 'B. The -B. The --B. The ...B. The .B. The ''B. The a!B. The 1.B. The end",
+        "a/b the #b the b the b the b the b the b the b the a!b the 1 b the end",
+    ),
+    ("at 10a.m. The gym at 10p.m. He ran at 10a.m. on", "at 10a m the gym at 10p m he ran at 10a m. on"),
+    (
+        "vitamin C. Earlier plan b. Mr. Smith plan c. Ms. Smith and d. Mrs. Smith",
+        "vitamin c earlier plan b mr. smith plan c ms. smith and d. mrs. smith",
+    ),
+    (
+        "plan b. <p> plan c. </p> plan d. <time_token_1> plan e. <p>.",
+        "plan b <p> plan c </p> plan d <time_token_1> plan e. <p>",
+    ),
+    (
+        'plan b. <a href="x y"> plan c. <!-- so --> plan d. <a href=x> end',
+        'plan b <a\u00a0href="x\u00a0y"> plan c <!--\u00a0so\u00a0--> plan d. < a href = x > end',
+    ),
+    ("Fig. 1 Fig.5 figs. 2 art. 3 op. 4 pp. 5 prop. 6 ca. 7", "fig. 1 fig. 5 figs. 2 art. 3 op. 4 pp. 5 prop. 6 ca. 7"),
+    ("'No. 5 .No. 5 /No. 5 x-No. 5 1.no. 5 no.  5", "no. 5 no. 5 / no. 5 x-no 5 1 no. 5 no 5"),
+    (
+        "<a_b> <a b c> <a b=\"c > d\"/> </a > <a 1> <the man's dog> <?xml version='1.0'?> <!1>",
+        "<a_b> <a\u00a0b\u00a0c> <a\u00a0b=\"c\u00a0>\u00a0d\"/> </a\u00a0> < a 1 > < the man 's dog > <?xml\u00a0version='1.0'?> < 1 >",
+    ),
 ]
 
 

@@ -18,11 +18,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
-from lvc_jax.metrics.text.tokenizer import BEFORE_NUMBER, BEGIN, STARTER, blanked
+from lvc_jax.metrics.text.tokenizer import STARTER, blanked, is_letter, stands_before_number, tokenize
 
-_LETTER = re.compile(r"(?<![A-Za-z0-9.])[A-Za-z]\.$")
 _STARTS_SENTENCE = re.compile(f"{STARTER} ")
-_ABBREVIATION = re.compile(rf"{BEGIN}{BEFORE_NUMBER}$")
 
 
 def as_read(sentences: Sequence[str], call: Int[np.ndarray, " n"] | None = None) -> list[str]:
@@ -47,10 +45,10 @@ def as_read(sentences: Sequence[str], call: Int[np.ndarray, " n"] | None = None)
         text = blanked(sentences[place])
         words = text.rstrip(" ")
         if words.endswith("."):
-            last = words.rpartition(" ")[2]
-            if _LETTER.search(last) and _STARTS_SENTENCE.match(following):
+            last = (tokenize(words.rpartition(" ")[2]) or ("",))[-1]
+            if is_letter(last) and _STARTS_SENTENCE.match(following):
                 result[place] = sentences[place][: len(words) - 1] + sentences[place][len(words) :]
-            elif _ABBREVIATION.search(last) and words == text and line[:1].isdigit():
+            elif stands_before_number(last) and words == text and line[:1].isdigit():
                 result[place] += ","
         line = text if last_of_call else text + " "
         following = line.lstrip(" ") or following

@@ -37,6 +37,11 @@ _ACRONYM = rf"(?:{_L}\.)+"
 _NUMBER = r"(?:\d*(?:[.:,]\d+)+|\d+)"
 _HOST = rf"{_A}{{2,}}(?:\.{_A}{{2,}})*\.(?i:com|net|org|edu)"
 
+_NAME = r"[A-Za-z][A-Za-z0-9.:_\-]*"
+_ATTRIBUTE = rf"{_NAME}(?: *= *(?:\"[^\"]*\"|'[^']*'))?"
+# An SGML tag, which may hold blanks.
+TAG = rf"(?:<{_NAME}(?: +{_ATTRIBUTE})* */? *>|</{_NAME} *>|<[!?](?:[A-Za-z]|--)[^<>]*>)"
+
 # Each rule's token is its first group, or all that it reads.
 _RULES = [
     re.compile(pattern)
@@ -44,7 +49,7 @@ _RULES = [
         r"(?i:https?)://[^\s\"<>|()]+[^\s\"<>|().,;:!?\-]",
         rf"{_HOST}/[^\s\"<>|()]+[^\s\"<>|().,;:!?\-]",
         rf"{_A}[^\s\"<>|()&]{{0,200}}@[^\s\"<>|().{{}}]+(?:\.[^\s\"<>|().{{}}]+)*",
-        r"</?[A-Za-z][A-Za-z0-9.:\-]*/?>|<[!?][^<>]+>|<[^\s<>]+@[^\s<>]+>",
+        rf"{TAG}|<[^\s<>]+@[^\s<>]+>",
         r"[A-Z]+(?:[&+][A-Z]+)+",
         r"&(?:amp|lt|gt|quot|nbsp);",
         # Words that keep their apostrophe.

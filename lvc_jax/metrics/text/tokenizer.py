@@ -17,24 +17,21 @@ NAME = "ptb"
 _PUNCTUATION = frozenset(
     ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-", ".", "?", "!", ",", ":", "-", "--", "...", ";"]
 )
-# A single letter keeps its period except before words that begin sentences.
+# A single letter keeps its period except before words that begin sentences, and before tags.
 _STARTERS = (
     "A|About|According|Additionally|After|An|As|At|But|Earlier|He|Her|Here|However|If|In|It|Last|Many|More|Now|Once|One|"
     r"M[rs]\.|Other|Our|She|Since|So|Some|Such|That|The|Their|Then|There|These|They|This|We|What|When|While|Yet|You"
 )
-STARTER = rf"(?=[A-Z])(?i:{_STARTERS})"
-# Where a word begins that no mark ties to what stands before it.
-BEGIN = r"(?<![A-Za-z0-9.@#])(?<![A-Za-z0-9][\-/'])"
-# Keep their period only before a number, with one blank or none between.
-BEFORE_NUMBER = rf"(?i:{ptb.BEFORE_NUMBER})\."
-# Tokens that hold a blank, or whose extent depends on what stands behind it; all else splits at blanks first.
+STARTER = rf"(?:(?=[A-Z])(?i:{_STARTERS})|{ptb.TAG})"
+# Tokens that hold a blank, and words whose last token depends on what stands behind; all else splits at blanks first.
 _ACROSS = re.compile(
     r"(?P<joined>(?<![\w.,:/+\-])(?:\d{1,4} \d{1,4}/\d{1,4}"
     r"|(?:\(\d{2,3}\) ?|\+?(?:\d{2,4}[ \-])?\d{2,4}[ \-])\d{3,4}[ \-]\d{3,5}(?!\d))"
-    r"|<[A-Za-z][A-Za-z0-9]*(?: [^<>]*)>)"
-    rf"|(?P<kept>{BEGIN}{BEFORE_NUMBER}(?= ?\d))"
-    rf"|(?P<split>{BEGIN}[A-Za-z])\.(?= +{STARTER}(?: |$))"
+    rf"|(?<!<){ptb.TAG})"
+    rf"|(?P<number>(?i:{ptb.BEFORE_NUMBER})\.)(?= \d)"
+    rf"|(?P<letter>[A-Za-z]\.)(?= +{STARTER}(?: |$))"
 )
+_BEFORE_NUMBER = re.compile(ptb.BEFORE_NUMBER)
 _BRACKETS = str.maketrans({"(": "-lrb-", ")": "-rrb-"})
 _BLANKS = re.compile(r"[^!-~]")
 
@@ -62,6 +59,16 @@ def blanked(sentence: str) -> str:
     return sentence if sentence.isascii() and sentence.isprintable() else _BLANKS.sub(" ", sentence)
 
 
+def is_letter(token: str) -> bool:
+    """Whether a token is a single letter with its period."""
+    return len(token) == 2 and token[0].isalpha() and token[1] == "."
+
+
+def stands_before_number(token: str) -> bool:
+    """Whether a token is an abbreviation that keeps its period only before a number, with one blank or none between."""
+    return _BEFORE_NUMBER.fullmatch(token) is not None
+
+
 def tokenize(sentence: str) -> tuple[str, ...]:
     """Splits a caption into scored tokens.
 
@@ -79,9 +86,15 @@ def tokenize(sentence: str) -> tuple[str, ...]:
     tokens: list[str] = []
     place = 0
     while match is not None:
-        tokens.extend(token for piece in text[place : match.start()].split() for token in _PIECES[piece])
-        whole = match.group(match.lastgroup or 0).lower()
-        tokens.append(whole.replace(" ", "\u00a0").translate(_BRACKETS))
+        kind = match.lastgroup
+        end = match.start() if kind == "joined" else match.end()
+        tokens.extend(token for piece in text[place:end].split() for token in _PIECES[piece])
+        if kind == "joined":
+            tokens.append(match.group().lower().replace(" ", "\u00a0").translate(_BRACKETS))
+        elif kind == "letter" and is_letter(tokens[-1]):
+            tokens[-1] = tokens[-1][0]
+        elif kind == "number" and stands_before_number(tokens[-1]):
+            tokens[-1] += "."
         place = match.end()
         match = _ACROSS.search(text, place)
     tokens.extend(token for piece in text[place:].split() for token in _PIECES[piece])
