@@ -82,10 +82,32 @@ ROWS = [
     ),
     ("Fig. 1 Fig.5 figs. 2 art. 3 op. 4 pp. 5 prop. 6 ca. 7", "fig. 1 fig. 5 figs. 2 art. 3 op. 4 pp. 5 prop. 6 ca. 7"),
     ("'No. 5 .No. 5 /No. 5 x-No. 5 1.no. 5 no.  5", "no. 5 no. 5 / no. 5 x-no 5 1 no. 5 no 5"),
+    ('<a_b> <a b c> <a b="c > d"/> </a >', '<a_b> <a\u00a0b\u00a0c> <a\u00a0b="c\u00a0>\u00a0d"/> </a\u00a0>'),
+    ("<a 1> <the man's dog> <?xml v='1'?> <!1>", "< a 1 > < the man 's dog > <?xml\u00a0v='1'?> < 1 >"),
     (
-        "<a_b> <a b c> <a b=\"c > d\"/> </a > <a 1> <the man's dog> <?xml version='1.0'?> <!1>",
-        "<a_b> <a\u00a0b\u00a0c> <a\u00a0b=\"c\u00a0>\u00a0d\"/> </a\u00a0> < a 1 > < the man 's dog > <?xml\u00a0version='1.0'?> < 1 >",
+        "G'day K'Nex N'Sync n'sync T'Challa A'ja R'Us B'nai S'more J'AI and s'more I'tis Y'all",
+        "g'day k'nex n'sync n'sync t'challa a'ja r'us b'nai s'more j'ai and s more i 't is y' all",
     ),
+    (
+        "Ja'Marr Mo'Nique Le'Veon Sha'Carri By'a Ja'Marr's ba's ba'Ve bX'Day",
+        "ja'marr mo'nique le'veon sha'carri by'a ja'marr 's ba 's ba 've bx day",
+    ),
+    (
+        "Dunkin' dunkin' somethin' nothin' nor'easter cont'd. cont'd 'till Dunkin's",
+        "dunkin' dunkin' somethin' nothin nor'easter cont'd. cont 'd 'till dunkin 's",
+    ),
+    ("o've o'Ll o'vet O'Brien-x o'12 G'll G'day-x", "o 've o 'll o'vet o'brien-x o'12 g 'll g'day x"),
+    ("'N Sync better'n better'n. rock 'n, roll rock'n'roll", "'n sync better 'n better n. rock n roll rock 'n' roll"),
+    (
+        "Bldg. 5 seq. pte. PTE. Bhd. cos. spc. Mar.A. Mr.A. etc.a etc.and d'seq. x",
+        "bldg. 5 seq. pte. pte bhd. cos. spc. mar. a. mr.a etc. a etc.and d'seq x",
+    ),
+    (
+        "gonna's cannot's gimme's cannot'll gonna wanna, lemme.",
+        "gonna 's cannot 's gimme 's cannot 'll gon na wan na lem me",
+    ),
+    ("-LRB- -rrb- x -Lsb- y-RSB- -LCB-z -RCB-", "-lrb- -rrb- x -lsb- y-rsb -lcb- z -rcb-"),
+    ("'90S '90s '95S ph.d.x", "'90s '90s 95s ph.d. x"),
 ]
 
 

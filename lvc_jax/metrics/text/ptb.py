@@ -8,14 +8,18 @@ import re
 
 # Keep their period wherever they stand, except before a letter (`etc.and` is one word).
 _ABBREVIATIONS = (
-    "adm|al|ala|alex|apr|ariz|assn|asst|aug|ave|blvd|brig|bros|calif|capt|cf|cmdr|co|col|colo|conn|corp|cpl|ct|"
-    "dak|dec|dept|dr|drs|elec|ens|esq|est|etc|ext|feb|fla|fri|ft|ga|gen|gov|govs|hon|inc|ind|insp|intl|jan|jr|"
-    "jul|jun|kan|kans|ky|lt|ltd|maj|mar|md|messrs|mfg|mich|minn|mlle|mme|mo|mon|mont|mr|mrs|ms|mt|natl|neb|nev|"
-    "nov|oct|okla|penn|pfc|ph|plc|pres|prof|profs|pvt|rd|rep|reps|rev|sen|sens|sep|sept|sgt|sq|sr|st|supt|tel|"
-    "tenn|thu|thurs|treas|tue|tues|univ|va|vs|vt|wed|wis|wisc|wyo"
+    "adm|alex|asst|ave|brig|capt|cf|cmdr|col|cpl|dept|drs?|elec|ens|ft|gen|govs?|hon|insp|lt|maj|messrs|mfg|mlle|mme|"
+    "mrs?|ms|mt|natl|pfc|ph|pres|profs?|pvt|reps?|rev|sens?|sgt|spc|st|supt|treas|vs"
 )
-# Keep it only where the writer began them with a capital.
+# These also before a single letter (`etc.a` is two words).
+_FIRM_ABBREVIATIONS = (
+    "al|ala|apr|ariz|assn|aug|bhd|bldg|blvd|bros|calif|co|colo|conn|corp|cos|ct|dak|dec|esq|est|etc|ext|feb|fla|fri|"
+    "ga|inc|ind|intl|jan|jr|jul|jun|kan|kans|ky|ltd|mar|md|mich|minn|mo|mon|mont|neb|nev|nov|oct|okla|penn|plc|rd|"
+    r"sept?|seq|sq|sr|tel|tenn|thu|thurs|tues?|univ|va|vt|wed|wisc?|wyo|ph\.d"
+)
+# These only where the writer began them with a capital; these only where not all are capitals.
 _CAPITAL_ABBREVIATIONS = "ark|az|del|ill|la|mass|miss|ore|pa|tex|wash"
+_SMALL_ABBREVIATIONS = "[Pp](?:te|ty)"
 # Keep it only before a number.
 BEFORE_NUMBER = "art|ca|figs?|nos?|op|pp|prop"
 _JOINED = {
@@ -34,6 +38,7 @@ _END = f"(?!{_A})"
 _PART = f"{_A}+(?:_{_A}+)*"
 _DOTTED = rf"{_L}{_A}*(?:[.!?]{_L}{_A}*)+"
 _ACRONYM = rf"(?:{_L}\.)+"
+_CLITIC = "(?i:'(?:s|m|d|re|ve|ll))"
 _NUMBER = r"(?:\d*(?:[.:,]\d+)+|\d+)"
 _HOST = rf"{_A}{{2,}}(?:\.{_A}{{2,}})*\.(?i:com|net|org|edu)"
 
@@ -53,17 +58,21 @@ _RULES = [
         r"[A-Z]+(?:[&+][A-Z]+)+",
         r"&(?:amp|lt|gt|quot|nbsp);",
         # Words that keep their apostrophe.
-        rf"(?i:[odl]'{_L}{{2,}}|{_L}+[aeiou]'[aeiou]{_L}*|s'mores|c'mon|[cn]'est|qu'{_L}+|(?:n|o)?e'er|o'er|ev'ry){_END}",
-        rf"(?i:'(?:em|til|cause|n')|(?:cap|fo'c)'n|li'l|nat'l|ol'{_END})",
+        rf"(?i:[odl]'(?!(?:ve|ll|re){_END}){_A}{_PART}(?:-{_PART})*)",
+        rf"(?!{_L}{_CLITIC}{_END})[nA-HJ-XZ]'{_L}{{2,}}",
+        rf"(?!{_L}+{_CLITIC}{_END}){_L}+[AEIOUYaeiouy]'[A-Zaeiou]{_L}*",
+        rf"(?i:s'mores|c'mon|[cn]'est|qu'{_L}+|(?:n|o)?e'er|o'er|ev'ry){_END}",
+        rf"(?i:'(?:em|till?|cause|n')|(?:cap|fo'c)'n|li'l|nat'l|ol'{_END}|nor'easter|(?:dunk|someth)in'|cont'd\.)",
         r"(?i:('t)(?:is|was))",
-        r"'\d0s|'\d\d$",
+        r"'\d0[Ss]|'\d\d$",
         # Clitics and what stands before them.
         rf"(?i:({_L}*[a-mo-z])n't)",
         rf"(?i:n't{_L}*)",
-        rf"({_PART}|{_DOTTED}|{_ACRONYM})(?i:'(?:s|m|d|re|ve|ll))(?!{_L})",
-        rf"(?i:'(?:s|m|d|re|ve|ll|n)(?!{_L}))",
+        rf"({_PART}|{_DOTTED}|{_ACRONYM}){_CLITIC}",
+        rf"{_CLITIC}(?!{_L})|'[Nn]$",
         rf"(?i:(y'){_L}+|[djl]')",
         # Words, numbers and what joins them.
+        rf"((?:(?i:{_FIRM_ABBREVIATIONS})|(?=[A-Z])(?i:{_CAPITAL_ABBREVIATIONS})|{_SMALL_ABBREVIATIONS})\.){_L}?",
         rf"{_DOTTED}(?:-{_PART})*",
         rf"{_PART}(?:-{_PART})*",
         rf"{_NUMBER}(?:-{_PART})+",
@@ -73,14 +82,13 @@ _RULES = [
         rf"[+\-]?{_NUMBER}",
         rf"(?i:(?:{BEFORE_NUMBER})\.)(?=\d)",
         rf"(?i:(?:{_ABBREVIATIONS})\.)(?!{_L})",
-        rf"(?=[A-Z])(?i:{_CAPITAL_ABBREVIATIONS})\.(?!{_L})",
-        r"(?i:ph\.d\.)",
         r"[A-Z]{1,2}\$",
         # Before a mark that goes on with the sentence a period belongs to the word.
         rf"({_PART}(?:-{_PART})*\.)[,;:]",
         r"[Cc]\+\+|[CcFf]#",
         rf"#{_L}+|@[A-Za-z_]\w*",
         # Marks.
+        r"(?i:-[lr][rsc]b-)",
         rf"[:;=]-?'?[()DPpO|\[\]@{{\\]{_END}|>?:-?[()]{_END}|8-D{_END}|\^_\^|-_-|>_<",
         r"\.{3,5}|-+|[!?]+|\*+|_+|@+|#+|<<|>>|''|``|\\[*]",
         r"[\x21-\x7e]",
@@ -88,8 +96,8 @@ _RULES = [
 ]
 
 
-def _read(text: str, place: int) -> tuple[str, int]:
-    """The token at a place, and where the next begins."""
+def _read(text: str, place: int) -> tuple[tuple[str, ...], int]:
+    """What stands at a place, and where the next token begins."""
     best, furthest = None, place
     for rule in _RULES:
         match = rule.match(text, place)
@@ -97,7 +105,9 @@ def _read(text: str, place: int) -> tuple[str, int]:
             best, furthest = match, match.end()
     assert best is not None, "the last rule reads any character"
     group = 1 if best.re.groups and best.group(1) is not None else 0
-    return best.group(group), best.end(group)
+    token, end = best.group(group), best.end(group)
+    # A word that was read with its clitic stays whole (`cannot 's`).
+    return (_shape(token) if end == furthest else (token.lower(),)), end
 
 
 def _shape(token: str) -> tuple[str, ...]:
@@ -129,6 +139,6 @@ def split(text: str) -> tuple[str, ...]:
     tokens: list[str] = []
     place = 0
     while place < len(text):
-        token, place = _read(text, place)
-        tokens.extend(_shape(token))
+        found, place = _read(text, place)
+        tokens.extend(found)
     return tuple(token for token in tokens if token)
