@@ -108,6 +108,22 @@ ROWS = [
     ),
     ("-LRB- -rrb- x -Lsb- y-RSB- -LCB-z -RCB-", "-lrb- -rrb- x -lsb- y-rsb -lcb- z -rcb-"),
     ("'90S '90s '95S ph.d.x", "'90s '90s 95s ph.d. x"),
+    (
+        "1/2-1 1/2-inch 1/2-12 a/2-1 1/2/3-4 a/b-c a/b-12 a-1/2 5-1/2-ab",
+        "1/2 -1 1/2-inch 1/2-12 a/2 -1 1/2/3 -4 a/b-c a/b -12 a-1 / 2 5-1/2 ab",
+    ),
+    (".3-4 :555-123-4567 1:30-2:30 3.5-4 1,000-2", ".3 -4 :555 -123 -4567 1:30 -2:30 3.5-4 1,000-2"),
+    (
+        "2.65e-11 3.5a-b 2.65e+11 No.-5 etc.-5 10.-20 ok..-a a!b-c",
+        "2.65e-11 3.5a-b 2.65 e +11 no.-5 etc. -5 10.-20 ok..-a a!b c",
+    ),
+    ("U.S.-A.B. 5-U.S.-a 3.5-a_b 12345-1/2", "u.s.-a.b. 5-u.s.-a 3.5-a _ b 12345-1 / 2"),
+    ("AT&amp;T and AT&AMP;T's A+B&amp;C a&amp;b &AMP; &LT;x&GT; &nbsp;", "at&t and at&t 's a+b&c a & b & < x >"),
+    ("it&apos;s won&apos;t A&apos;B &apos; dogs&apos; a &mdash; b&ndash;c", "it 's wo n't a b dogs a b c"),
+    (
+        "say &quot;go&quot; &QUOT; &#39; AT&#38;T &#x27; http://a.b/c&amp;d",
+        "say go &quot; &#39; at &#38; t & #x 27 http://a.b/c&amp;d",
+    ),
 ]
 
 

@@ -31,11 +31,12 @@ _JOINED = {
     "gimme": ("gim", "me"),
 }
 _MARKS = {"(": "-lrb-", ")": "-rrb-", "{": "-lcb-", "}": "-rcb-", "[": "-lsb-", "]": "-rsb-", '"': "''"}
-_ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": "''", "&nbsp;": ""}
+_ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&nbsp;": "", "&mdash;": "--", "&ndash;": "--"}
 
 _L, _A = "[A-Za-z]", "[A-Za-z0-9]"
 _END = f"(?!{_A})"
 _PART = f"{_A}+(?:_{_A}+)*"
+_SIDE = rf"{_A}+(?:-{_L}+)*"
 _DOTTED = rf"{_L}{_A}*(?:[.!?]{_L}{_A}*)+"
 _ACRONYM = rf"(?:{_L}\.)+"
 _CLITIC = "(?i:'(?:s|m|d|re|ve|ll))"
@@ -55,8 +56,8 @@ _RULES = [
         rf"{_HOST}/[^\s\"<>|()]+[^\s\"<>|().,;:!?\-]",
         rf"{_A}[^\s\"<>|()&]{{0,200}}@[^\s\"<>|().{{}}]+(?:\.[^\s\"<>|().{{}}]+)*",
         rf"{TAG}|<[^\s<>]+@[^\s<>]+>",
-        r"[A-Z]+(?:[&+][A-Z]+)+",
-        r"&(?:amp|lt|gt|quot|nbsp);",
+        r"[A-Z]+(?:(?:\+|&(?:(?i:amp);)?)[A-Z]+)+",
+        r"(?i:&(?:amp|lt|gt|quot|nbsp|apos|[mn]dash|[ht]t|[tuql]l|[ulq]r|qc|[oc]dq|#\d+);)",
         # Words that keep their apostrophe.
         rf"(?i:[odl]'(?!(?:ve|ll|re){_END}){_A}{_PART}(?:-{_PART})*)",
         rf"(?!{_L}{_CLITIC}{_END})[nA-HJ-XZ]'{_L}{{2,}}",
@@ -72,13 +73,14 @@ _RULES = [
         rf"{_CLITIC}(?!{_L})|'[Nn]$",
         rf"(?i:(y'){_L}+|[djl]')",
         # Words, numbers and what joins them.
-        rf"((?:(?i:{_FIRM_ABBREVIATIONS})|(?=[A-Z])(?i:{_CAPITAL_ABBREVIATIONS})|{_SMALL_ABBREVIATIONS})\.){_L}?",
-        rf"{_DOTTED}(?:-{_PART})*",
+        rf"((?:(?i:{_FIRM_ABBREVIATIONS})|(?=[A-Z])(?i:{_CAPITAL_ABBREVIATIONS})|{_SMALL_ABBREVIATIONS})\.)(?:-?{_A})?",
+        _DOTTED,
         rf"{_PART}(?:-{_PART})*",
-        rf"{_NUMBER}(?:-{_PART})+",
-        rf"{_ACRONYM}(?:-{_PART})*",
-        rf"(?:{_PART}-)+(?:{_L}\.){{2,}}",
-        rf"{_PART}(?:-{_PART})*(?:\\?/{_PART}(?:-{_PART})*){{1,2}}",
+        rf"{_A}[A-Za-z0-9.,]*(?:-{_A}+)+",
+        _ACRONYM,
+        rf"(?:{_A}[A-Za-z0-9.,]*-)+(?:{_L}\.){{2,}}(?:-{_A}+)*",
+        rf"{_SIDE}(?:\\?/{_SIDE}){{1,2}}",
+        r"\d{1,4}-\d{1,4}\\?/\d{1,4}|\d\d?/\d\d?-\d{2,4}",
         rf"[+\-]?{_NUMBER}",
         rf"(?i:(?:{BEFORE_NUMBER})\.)(?=\d)",
         rf"(?i:(?:{_ABBREVIATIONS})\.)(?!{_L})",
@@ -111,6 +113,8 @@ def _read(text: str, place: int) -> tuple[tuple[str, ...], int]:
 
 
 def _shape(token: str) -> tuple[str, ...]:
+    if token == "&quot;":
+        return ("''",)
     token = token.lower()
     if token in _JOINED:
         return _JOINED[token]
@@ -124,7 +128,8 @@ def _shape(token: str) -> tuple[str, ...]:
         return ("--",)
     if not token.strip("."):
         return ("...",)
-    return (token,)
+    # "AT&amp;T" is one word.
+    return (token if "/" in token else token.replace("&amp;", "&"),)
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -136,6 +141,7 @@ def split(text: str) -> tuple[str, ...]:
     Returns:
         Its tokens; brackets are written out (`-lrb-`); quotes keep their form where the original writes another one.
     """
+    text = text.replace("&apos;", "'")
     tokens: list[str] = []
     place = 0
     while place < len(text):
