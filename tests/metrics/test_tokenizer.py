@@ -124,6 +124,16 @@ ROWS = [
         "say &quot;go&quot; &QUOT; &#39; AT&#38;T &#x27; http://a.b/c&amp;d",
         "say go &quot; &#39; at &#38; t & #x 27 http://a.b/c&amp;d",
     ),
+    ("a_b/c a/b_c val_1/val_2 ab/cd_ef-g a_b/c/d", "a_b / c a/b _ c val_1 / val_2 ab/cd _ ef-g a_b / c/d"),
+    (
+        "a.com/b/ a.com/b a.com/bc a.COM/bc A.com/bc a1.com/bc ab.com/b; ab.com/b} ab.com/a}b",
+        "a.com/b/ a.com / b a.com/bc a.com/bc a.com / bc a1.com / bc ab.com/b; ab.com / b -rcb- ab.com/a}b",
+    ),
+    (
+        "www.a.com/b' www.a-b.com www.a_b.com/c www.a-b.co.uk. www.a-b.com-c www.a{b.com http://a.b}c",
+        "www.a.com/b' www.a-b.com www.a_b.com / c www.a-b.co.uk www.a-b.com c www.a -lcb- b.com http://a.b -rcb- c",
+    ),
+    ("<time_token_1><a_b> x<a_b>y <a'b>", "<time_token_1> <a_b> x <a_b> y < a b >"),
 ]
 
 
