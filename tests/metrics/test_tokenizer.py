@@ -134,6 +134,7 @@ ROWS = [
         "www.a.com/b' www.a-b.com www.a_b.com / c www.a-b.co.uk www.a-b.com c www.a -lcb- b.com http://a.b -rcb- c",
     ),
     ("<time_token_1><a_b> x<a_b>y <a'b>", "<time_token_1> <a_b> x <a_b> y < a b >"),
+    ("a/b-c-d-e a-b-c/d a-b-c-d/e", "a/b-c-d e a-b-c/d a-b-c-d / e"),
 ]
 
 

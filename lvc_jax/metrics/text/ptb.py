@@ -36,7 +36,7 @@ _ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&nbsp;": "", "&mdash;": "-
 _L, _A = "[A-Za-z]", "[A-Za-z0-9]"
 _END = f"(?!{_A})"
 _PART = f"{_A}+(?:_{_A}+)*"
-_SIDE = rf"{_A}+(?:-{_L}+)*"
+_SIDE = rf"{_A}+(?:-{_L}+){{0,2}}"
 _DOTTED = rf"{_L}{_A}*(?:[.!?]{_L}{_A}*)+"
 _ACRONYM = rf"(?:{_L}\.)+"
 _CLITIC = "(?i:'(?:s|m|d|re|ve|ll))"
@@ -143,6 +143,8 @@ def split(text: str) -> tuple[str, ...]:
     Returns:
         Its tokens; brackets are written out (`-lrb-`); quotes keep their form where the original writes another one.
     """
+    if text.isalpha():
+        return _shape(text)
     text = text.replace("&apos;", "'")
     tokens: list[str] = []
     place = 0
