@@ -124,8 +124,29 @@ def _scores(values: np.ndarray, where: str) -> Float[np.ndarray, "..."]:
     return values
 
 
-def _no_positive(empty: str) -> float:
-    return float("nan") if empty == "nan" else 0.0
+def _no_positive(how: Rules, calibrated: bool) -> float:
+    return float("nan") if (not how.defined if calibrated else how.empty == "nan") else 0.0
+
+
+def _area(
+    curve: tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]],
+    positives: int,
+    negatives: int,
+    how: Rules,
+    calibrated: bool,
+) -> float:
+    """Mean precision of the positive frames; the curve as from `_counts`, where steps without a positive may lack."""
+    found, wrong, added = curve
+    ratio = negatives / positives
+    if not calibrated:
+        precision = found / (found + wrong)
+    elif how.epsilon:
+        precision = found / (found + wrong / (ratio + how.epsilon) + how.epsilon)
+    elif ratio:
+        precision = ratio * found / np.maximum(ratio * found + wrong, np.finfo(np.float64).tiny)
+    else:
+        precision = np.full(len(found), float("nan") if how.empty == "nan" else 1.0)
+    return float(np.sum(precision * added) / positives)
 
 
 def average_precision(
@@ -144,12 +165,7 @@ def average_precision(
     Raises:
         InputError: shapes or values that are not as above, or no frame.
     """
-    how = rules(implementation)
-    truth, scores = _column(truth, scores)
-    if not truth.any():
-        return _no_positive(how.empty)
-    found, wrong, added = _counts(truth, scores, how.ties)
-    return float(np.sum(found / (found + wrong) * added) / np.count_nonzero(truth))
+    return _of_column(truth, scores, implementation, calibrated=False)
 
 
 def calibrated_average_precision(
@@ -164,22 +180,61 @@ def calibrated_average_precision(
     Raises:
         InputError: as in `average_precision`, or an implementation without calibrated AP.
     """
+    return _of_column(truth, scores, implementation, calibrated=True)
+
+
+def _ties(implementation: str, calibrated: bool) -> str:
     how = rules(implementation)
+    if not calibrated:
+        return how.ties
     if how.calibrated_ties is None:
         raise InputError(f"calibrated average precision: implementation {implementation!r} has none")
+    return how.calibrated_ties
+
+
+def _of_column(truth: np.ndarray, scores: np.ndarray, implementation: str, *, calibrated: bool) -> float:
+    how, ties = rules(implementation), _ties(implementation, calibrated)
     truth, scores = _column(truth, scores)
-    positives = np.count_nonzero(truth)
+    positives = int(np.count_nonzero(truth))
     if not positives:
-        return 0.0 if how.defined else float("nan")
-    ratio = (len(truth) - positives) / positives
-    found, wrong, added = _counts(truth, scores, how.calibrated_ties)
-    if how.epsilon:
-        precision = found / (found + wrong / (ratio + how.epsilon) + how.epsilon)
-    elif ratio:
-        precision = ratio * found / np.maximum(ratio * found + wrong, np.finfo(np.float64).tiny)
-    else:
-        precision = np.full(len(found), float("nan") if how.empty == "nan" else 1.0)
-    return float(np.sum(precision * added) / positives)
+        return _no_positive(how, calibrated)
+    return _area(_counts(truth, scores, ties), positives, len(truth) - positives, how, calibrated)
+
+
+def average_precision_behind(
+    negatives: Float[np.ndarray, " m"],
+    positives: Float[np.ndarray, " n"],
+    implementation: str = "standard",
+    *,
+    calibrated: bool = False,
+) -> float:
+    """AP of one class whose positive frames come after the negative ones in the order of the frames.
+
+    So the negatives, of which there are many, are sorted once for several sets of positives.
+
+    Args:
+        negatives: scores of the frames without the class, in rising order.
+        positives: scores of the frames of the class, in their order.
+        implementation: a name in `IMPLEMENTATIONS`.
+        calibrated: calibrated AP.
+
+    Returns:
+        As `average_precision` and `calibrated_average_precision`.
+
+    Raises:
+        InputError: no frame, or an implementation without calibrated AP.
+    """
+    how, ties = rules(implementation), _ties(implementation, calibrated)
+    if not len(positives) + len(negatives):
+        raise InputError("average_precision: no frame to score")
+    if not len(positives):
+        return _no_positive(how, calibrated)
+    rising = np.sort(positives)
+    found = np.arange(len(rising), 0.0, -1.0)
+    if ties == "grouped":
+        found = len(rising) - np.searchsorted(rising, rising).astype(np.float64)
+    wrong = len(negatives) - np.searchsorted(negatives, rising).astype(np.float64)
+    return _area((found, wrong, np.ones(len(rising))), len(positives), len(negatives), how, calibrated)
 
 
 def scored_classes(

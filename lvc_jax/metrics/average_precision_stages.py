@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int
 
 from lvc_jax.errors import InputError
 from lvc_jax.metrics import average_precision as ap
+from lvc_jax.metrics.runs import spread
 
 STAGES = tuple((tenth / 10, (tenth + 1) / 10) for tenth in range(10))
 
@@ -43,11 +44,15 @@ def stage_frames(
     if not 0 <= start < end <= 1:
         raise InputError(f"per-stage average precision: stage {start} to {end}: expected 0 <= start < end <= 1")
     truth = np.asarray(truth, bool)
-    first, last = runs(truth, starts)
+    return np.concatenate([np.flatnonzero(~truth), _of_runs(*runs(truth, starts), start, end)])
+
+
+def _of_runs(
+    first: Int[np.ndarray, " r"], last: Int[np.ndarray, " r"], start: float, end: float
+) -> Int[np.ndarray, " m"]:
     begin = first + ((last - first) * start).astype(np.int64)
     stop = np.maximum(begin + 1, first + ((last - first) * end).astype(np.int64))
-    chosen = [np.arange(a, b) for a, b in zip(begin, stop)]
-    return np.concatenate([np.flatnonzero(~truth), *chosen])
+    return spread(begin, stop - begin)
 
 
 def per_stage(
@@ -68,12 +73,14 @@ def per_stage(
     """
     truth, scores = ap.array(truth, "labels"), ap.array(scores, "scores")
     kept = ap.scored_classes(truth, scores, classes, implementation, background=background, ignore=ignore, stages=True)
-    one = ap.calibrated_average_precision if calibrated else ap.average_precision
-    means = []
-    for begin, end in STAGES:
-        values = {}
-        for name, column in kept.items():
-            frames = stage_frames(truth[:, column], begin, end, starts)
-            values[name] = one(truth[frames, column], scores[frames, column], implementation)
-        means.append(ap.mean(values))
-    return means
+    truth, scores = ap.checked(truth, scores, "all classes")
+    values: list[dict[str, float]] = [{} for _ in STAGES]
+    for name, column in kept.items():
+        own, ranked = truth[:, column], scores[:, column]
+        # A stage has all background frames, and before those of the action.
+        negatives = np.sort(ranked[~own])
+        first, last = runs(own, starts)
+        for by_class, (begin, end) in zip(values, STAGES):
+            positives = ranked[_of_runs(first, last, begin, end)]
+            by_class[name] = ap.average_precision_behind(negatives, positives, implementation, calibrated=calibrated)
+    return [ap.mean(by_class) for by_class in values]

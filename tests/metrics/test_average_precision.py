@@ -159,6 +159,25 @@ def test_videos_in_any_order_and_cut_at_will(rng: random.Random, per_stage: bool
     assert together.scores == pytest.approx({k: v for k, v in whole.scores.items() if "stage" not in k}, abs=1e-12)
 
 
+@given(st.integers(0, 10_000), st.sampled_from(["standard", "lstr", "trn", "oadtr"]), st.booleans())
+def test_stages_are_average_precision_of_their_frames(seed: int, name: str, calibrated: bool) -> None:
+    if calibrated and name == "trn":
+        return
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(rng.integers(0, 2, (12, 3)), rng.integers(1, 14, 12), axis=0)
+    scores = np.where(rng.random(truth.shape) < 0.1, -np.inf, rng.integers(-3, 4, truth.shape) / 4)
+    one = ap.calibrated_average_precision if calibrated else ap.average_precision
+    starts = [0, len(truth) // 2]
+    found = stages.per_stage(truth, scores, CLASSES[:3], name, calibrated=calibrated, starts=starts)
+    kept = ap.scored_classes(truth, scores, CLASSES[:3], name, stages=True)
+    for value, (begin, end) in zip(found, stages.STAGES):
+        expected = []
+        for column in kept.values():
+            frames = stages.stage_frames(truth[:, column], begin, end, starts)
+            expected.append(one(truth[frames, column], scores[frames, column], name))
+        np.testing.assert_allclose(value, np.mean(expected) if expected else math.nan, rtol=0, atol=1e-15)
+
+
 def test_lstr_leaves_no_class_out_of_a_stage() -> None:
     truth, values = {"v": [[0, 1, 0], [1, 0, 0]]}, {"v": [[0.1, 0.9, 0.2], [0.8, 0.1, 0.3]]}
     result = score_module.score(truth, values, CLASSES[:3], "lstr", per_stage=True)
