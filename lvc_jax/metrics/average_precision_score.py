@@ -188,7 +188,12 @@ def class_names(references: References) -> list[str]:
 
 
 def frames_of_segments(
-    references: References, predictions: Predictions, clock: Clock, classes: Sequence[str] | None = None
+    references: References,
+    predictions: Predictions,
+    clock: Clock,
+    classes: Sequence[str] | None = None,
+    *,
+    lasting: bool = False,
 ) -> tuple[dict[str, Bool[np.ndarray, "n c"]], dict[str, Float[np.ndarray, "n c"]], list[str]]:
     """Annotated and detected segments as frames: one for each slot of the clock.
 
@@ -200,6 +205,7 @@ def frames_of_segments(
         predictions: {video: segments}; a video without an entry gets none here either.
         clock: slots, and which of them a segment labels.
         classes: names of the columns, background first; None: see `class_names`. Detections of others are dropped.
+        lasting: refuse a video of 0 seconds.
 
     Returns:
         labels by video, scores by video, classes.
@@ -208,7 +214,7 @@ def frames_of_segments(
         InputError: a malformed segment or duration.
     """
     for video, annotation in references.items():
-        slots.check_annotation(annotation, f"video {video}")
+        slots.check_annotation(annotation, clock, f"video {video}", lasting=lasting)
         slots.check(predictions.get(video, ()), f"video {video}: predictions")
     names = class_names(references) if classes is None else list(classes)
     columns = {name: column for column, name in enumerate(names)}
@@ -248,9 +254,11 @@ def score_segments(
 
     Arguments as in `frames_of_segments` and `score`. All background has the share of positive frames as its AP, for
     all frames tie. The perfect model gives a slot one label only, the later of those that are annotated, so it is below
-    1 where actions overlap.
+    1 where actions overlap. "standard" refuses a video of 0 seconds, as Instantaneous Accuracy does in `paper`.
     """
-    truth, scores, names = frames_of_segments(references, predictions, clock, classes)
+    truth, scores, names = frames_of_segments(
+        references, predictions, clock, classes, lasting=ap.rules(implementation).defined
+    )
     rate = f"{clock.slot:g}s-{clock.slots}-{clock.raster}"
     result = score(
         truth,

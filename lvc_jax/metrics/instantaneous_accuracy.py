@@ -127,16 +127,9 @@ def score_video(annotation: Mapping[str, Any], segments: Segments, how: Reading,
     Raises:
         InputError: a malformed segment or duration.
     """
-    _check_annotation(annotation, how, where)
+    slots.check_annotation(annotation, how.clock, where, lasting=how.mode != "reference")
     slots.check(segments, f"{where}: predictions")
     return _curves_of(annotation, segments, how)
-
-
-def _check_annotation(annotation: Any, how: Reading, where: str) -> None:
-    slots.check_annotation(annotation, where)
-    how.clock.number(annotation["duration"], where)
-    if how.mode != "reference" and not annotation["duration"]:
-        raise InputError(f"{where}: duration 0: expected more than 0 seconds")
 
 
 def _curves_of(annotation: Mapping[str, Any], segments: Segments, how: Reading) -> Curves:
@@ -226,7 +219,7 @@ def score(
     how = how or reading()
     coverage = covered(METRIC, references, predictions, lenient=how.mode == "reference")
     for video, annotation in references.items():
-        _check_annotation(annotation, how, f"video {video}")
+        slots.check_annotation(annotation, how.clock, f"video {video}", lasting=how.mode != "reference")
     for video, segments in predictions.items():
         slots.check(segments, f"video {video}: predictions")
     per_video = _score_all(references, predictions, how)

@@ -85,11 +85,24 @@ def check(segments: Segments, where: str) -> None:
             raise InputError(f"{where}: item {index}: {problem}")
 
 
-def check_annotation(annotation: Any, where: str) -> None:
-    """Raises an InputError that names `where` for a video's annotation without duration or usable segments."""
+def check_annotation(annotation: Any, clock: Clock, where: str, *, lasting: bool) -> None:
+    """Refuses a video's annotation without usable duration or segments.
+
+    Args:
+        annotation: {"duration": seconds, "annotations": [segments]}.
+        clock: that is to have a slot for every moment of it.
+        where: names the video.
+        lasting: refuse a duration of 0 too.
+
+    Raises:
+        InputError: naming `where`, and the item and the field.
+    """
     if not isinstance(annotation, Mapping) or "duration" not in annotation or "annotations" not in annotation:
         raise InputError(f"{where}: expected an object with 'duration' and 'annotations'")
     check(annotation["annotations"], f"{where}: annotations")
+    clock.number(annotation["duration"], where)
+    if lasting and not annotation["duration"]:
+        raise InputError(f"{where}: duration 0: expected more than 0 seconds")
 
 
 def _problem(item: Any) -> str | None:

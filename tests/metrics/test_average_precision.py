@@ -16,9 +16,11 @@ from lvc_jax.errors import InputError
 from lvc_jax.metrics import average_precision as ap
 from lvc_jax.metrics import average_precision_score as score_module
 from lvc_jax.metrics import average_precision_stages as stages
+from lvc_jax.metrics import instantaneous_accuracy as ia
 from lvc_jax.metrics.instantaneous_accuracy_slots import Clock
 
 CLASSES = ["Background", "A", "B", "C"]
+SEGMENT = {"segment": [1, 3], "label": "A"}
 
 
 @pytest.fixture(scope="module")
@@ -302,3 +304,13 @@ def test_standard_is_never_nan(truth: np.ndarray, scores: np.ndarray) -> None:
 def test_an_annotation_without_its_parts_is_named(annotation: object) -> None:
     with pytest.raises(InputError, match="video v: expected an object with 'duration' and 'annotations'"):
         score_module.score_segments({"v": annotation}, {"v": []}, Clock())
+
+
+def test_a_video_of_no_length_is_refused_by_our_rules_and_has_no_frame_in_theirs() -> None:
+    annotated = {name: {"duration": length, "annotations": [SEGMENT]} for name, length in (("v", 0), ("w", 4.0))}
+    items = {"v": [SEGMENT], "w": [SEGMENT]}
+    with pytest.raises(InputError, match="video v: duration 0: expected more than 0 seconds"):
+        score_module.score_segments(annotated, items, ia.reading("paper").clock)
+    with pytest.raises(InputError, match="video v: duration 0: expected more than 0 seconds"):
+        ia.score(annotated, items, ia.reading("paper"))
+    assert score_module.score_segments(annotated, items, ia.reading().clock, "lstr").coverage["frames"] == 8
