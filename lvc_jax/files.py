@@ -10,23 +10,30 @@ from typing import IO, Any
 from lvc_jax.errors import InputError
 
 
-def check_writable(folder: str | os.PathLike, flag: str) -> None:
-    """Finds out before long work that nothing could be written into the folder; makes nothing.
+def check_writable(folder: str | os.PathLike, flag: str, *names: str) -> None:
+    """Finds out before long work that nothing could be written into the folder; leaves nothing there.
 
     Args:
         folder: which may not exist yet.
         flag: that names it, for the message.
+        names: of files that are to be written there.
 
     Raises:
-        InputError: a file is in its place or above it, or permission is missing.
+        InputError: a file is in its place or above it, no file can be made there, or a folder has one of the names.
     """
     place = Path(folder).absolute()
     while not os.path.lexists(place):
         place = place.parent
     if not place.is_dir():
         raise InputError(f"{flag}={folder}: {place} is a file; give a folder")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise InputError(f"{flag}={folder}: {place} cannot be written to; give another folder")
+    try:
+        with tempfile.TemporaryFile(dir=place):  # permission alone does not tell, as in /proc
+            pass
+    except OSError:
+        raise InputError(f"{flag}={folder}: {place} cannot be written to; give another folder") from None
+    for name in names:
+        if (Path(folder) / name).is_dir():
+            raise InputError(f"{flag}={folder}: {name} cannot be written: a folder there has this name; move it")
 
 
 @contextlib.contextmanager

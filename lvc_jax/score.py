@@ -126,7 +126,8 @@ def _score(metric: str | None, options: Options) -> tuple[Scored, str | None]:
 def main() -> None:
     options, metric = _options(), FLAGS["metric"].value
     if FLAGS["output"].value:
-        check_writable(Path(FLAGS["output"].value).parent, "--output")
+        output = Path(FLAGS["output"].value)
+        check_writable(output.parent, "--output", output.name)
     if FLAGS["plot"].value:
         check_writable(FLAGS["plot"].value, "--plot")
     with naming(options.predictions, options.references):

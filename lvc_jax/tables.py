@@ -42,7 +42,7 @@ def main() -> None:
         raise InputError("--references is missing: give an annotation file, or two separated by a comma")
     if not OUTPUT.value:
         raise InputError("--output is missing: give a folder for the tables")
-    check_writable(OUTPUT.value, "--output")
+    check_writable(OUTPUT.value, "--output", *write.NAMES)
     rows = files.find(PREDICTIONS.value)
     scorers, notes = chosen_scorers(SCORERS.value, layout.SCORERS)
     shown = layout.SCORERS if SCORERS.value is None else scorers

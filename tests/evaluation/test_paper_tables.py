@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lvc_jax import tables
+from lvc_jax import score, tables
 from lvc_jax.data import annotations, segments
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation.paper_tables import files, layout
@@ -176,8 +176,8 @@ def test_every_number_is_that_of_score(place: Path) -> None:
     found = Meter(references, scorers).measure(row).values
     for reading in READINGS:
         options = Options(row.path, references, mode=reading, scorers=scorers)
-        for part, score in (("original", captions.dense), ("live", captions.live)):
-            wanted, _ = score(options)
+        for part, scored in (("original", captions.dense), ("live", captions.live)):
+            wanted, _ = scored(options)
             assert found[part, reading].scores == wanted.scores
             assert found[part, reading].signature == wanted.signature
             assert found[part, reading].coverage == wanted.coverage
@@ -295,11 +295,23 @@ def test_a_place_that_cannot_be_written_to_is_known_before_anything_is_read(plac
         assert "is a file; give a folder" in done.stderr
 
 
-def test_a_table_that_cannot_be_renamed_into_place_is_one_line(place: Path) -> None:
-    predictions(place / "run" / "predictions_60.json", SAID, 60)
-    (place / "out" / "tables.md").mkdir(parents=True)
-    own = {"predictions": [str(place / "run")], "references": [str(place / "references.json")], "scorers": ["BLEU-1"]}
-    with given(tables, **own, output=str(place / "out")), pytest.raises(InputError, match="cannot be written"):
+@pytest.mark.parametrize("name", ["tables.md", "tables.json"])
+def test_a_folder_with_the_name_of_a_table_is_known_before_anything_is_read(place: Path, name: str) -> None:
+    (place / "out" / name).mkdir(parents=True)
+    own = {"predictions": ["none"], "references": ["none"]}
+    with given(tables, **own, output=str(place / "out")), pytest.raises(InputError, match=f"out: {name} cannot be"):
+        tables.main()
+    with given(score, **own, output=str(place / "out" / name)), pytest.raises(InputError, match=f"{name} cannot be"):
+        score.main()
+
+
+def test_a_place_that_takes_no_file_is_known_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(dir: Path) -> None:
+        raise FileNotFoundError(2, "No such file or directory", str(dir))
+
+    monkeypatch.setattr("lvc_jax.files.tempfile.TemporaryFile", refused)
+    own = {"predictions": ["none"], "references": ["none"], "output": "/deeper/out"}
+    with given(tables, **own), pytest.raises(InputError, match="--output=/deeper/out: / cannot be written to"):
         tables.main()
 
 

@@ -11,6 +11,7 @@ from lvc_jax.evaluation.paper_tables.measure import READINGS, Measured
 from lvc_jax.files import atomic_write
 from lvc_jax.version import __version__
 
+NAMES = ("tables.md", "tables.json")
 _HEADER = (
     "Each cell: `reference` / `paper`, percent. `reference` is what the original programs print, `paper` our reading, "
     "in which every odd case is defined; docs/metrics.md explains both. BLEU-1 is what the paper prints as Bleu4 for "
@@ -125,8 +126,8 @@ def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
 
 
 def write(folder: str, markdown: str, numbers: Mapping[str, Any]) -> tuple[Path, Path]:
-    """Writes `tables.md` and `tables.json`; returns their paths."""
-    paths = Path(folder) / "tables.md", Path(folder) / "tables.json"
+    """Writes the two files of `NAMES`; returns their paths."""
+    paths = Path(folder) / NAMES[0], Path(folder) / NAMES[1]
     # ASCII in JSON, and escapes in Markdown: a name may hold half of a surrogate pair.
     texts = markdown.encode("utf-8", "backslashreplace").decode(), json.dumps(numbers, indent=1, allow_nan=False) + "\n"
     for path, text in zip(paths, texts, strict=True):
