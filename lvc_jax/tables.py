@@ -3,10 +3,10 @@
     python -m lvc_jax.tables --predictions=runs/anet/scores --references=val_1.json,val_2.json --output=tables
     python -m lvc_jax.tables --predictions=ours=runs/a/scores,MDVC=mdvc.json --references=val_1.json --output=tables
 
-A folder holds predictions_<Δt>.json, as `evaluate` writes them; a single file without Δt in its header counts as
-captions of whole videos. Writes tables.md and tables.json: language scores and localisation on original and on cut
-annotations, LS and wLS of every scorer, each with its signatures and with what it covers. docs/metrics.md explains the
-readings.
+A folder holds predictions_<Δt>.json, as `evaluate` writes them; a single file without Δt in its header or its name
+counts as captions of whole videos. Writes tables.md and tables.json: language scores and localisation on original and
+on cut annotations, LS and wLS of every scorer, each with its signatures and with what it covers. docs/metrics.md
+explains the readings.
 """
 
 from absl import flags
@@ -51,7 +51,7 @@ def main() -> None:
     lines = track(rows, "scoring", console=console, transient=True, disable=not console.is_terminal)
     measured = [_measure(meter, row) for row in lines]
     made = layout.all_tables(measured, shown)
-    notes = [*meter.notes, *notes]
+    notes = [*files.overlooked(PREDICTIONS.value), *meter.notes, *notes]
     missing = {scorer: _NOT_INSTALLED for scorer in shown if scorer not in scorers}
     text = write.document(measured, made, REFERENCES.value, notes, missing)
     content = write.content(measured, made, REFERENCES.value, notes)

@@ -245,6 +245,8 @@ def test_a_folder_with_an_equals_sign_needs_no_name(place: Path) -> None:
         (["."], "no predictions file there"),
         (["run", "run"], "two rows are called 'run'"),
         (["a=run", "a=whole.json"], "two rows are called 'a'"),
+        (["run", ""], "an entry without a path"),
+        (["run", "a="], "an entry without a path"),
     ],
 )
 def test_refused_entries(place: Path, monkeypatch: pytest.MonkeyPatch, entries: list[str], message: str) -> None:
@@ -293,6 +295,19 @@ def test_a_place_that_cannot_be_written_to_is_known_before_anything_is_read(plac
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert "is a file; give a folder" in done.stderr
+
+
+def test_a_file_called_nearly_as_a_predictions_file_is_noted(place: Path) -> None:
+    for name in ("predictions_0150.json", "predictions_0.json", "other.json"):
+        (place / "run" / name).write_text("{}")
+    entries = [f"ours={place / 'run'}", str(place / "whole.json")]
+    assert {row.segment_frames for row in files.find(entries)} == {60, 120, "video"}
+    (note,) = files.overlooked(entries)
+    assert "predictions_0.json, predictions_0150.json: left out; expected predictions_<Δt>.json" in note
+    own = {"predictions": entries, "references": [str(place / "references.json")], "scorers": ["BLEU-1"]}
+    with given(tables, **own, output=str(place / "out")):
+        tables.main()
+    assert note in json.loads((place / "out" / "tables.json").read_text())["notes"]
 
 
 @pytest.mark.parametrize("name", ["tables.md", "tables.json"])

@@ -33,20 +33,19 @@ def find(entries: Sequence[str]) -> list[Row]:
 
     Args:
         entries: each a folder, a predictions file, or NAME=one of both. A folder's files are named
-            predictions_<Δt>.json; a single file says Δt in its header, or holds captions of whole videos.
+            predictions_<Δt>.json; a single file says Δt in its header or by such a name, or holds captions of whole
+            videos.
 
     Returns:
         In the order of the entries, each by rising Δt, whole videos first. A single file whose name says no Δt counts
         as captions of whole videos until `read` knows its header.
 
     Raises:
-        InputError: nothing there, a name given twice, or a file whose header names another Δt than its name.
+        InputError: nothing there, an entry without a path, a name given twice.
     """
     rows: list[Row] = []
     for entry in entries:
-        # Folders of runs may have "=" in their names, as in salads_fold=1.
-        name, _, place = ("", "", entry) if Path(entry).exists() or "=" not in entry else entry.partition("=")
-        path = Path(place)
+        name, path = _placed(entry)
         name = name or (path.stem if path.is_file() else path.resolve().name)
         if any(row.model == name for row in rows):
             raise InputError(f"--predictions: two rows are called {name!r}; give names, as NAME=FOLDER")
@@ -55,10 +54,29 @@ def find(entries: Sequence[str]) -> list[Row]:
         elif path.is_dir():
             rows += _of_folder(name, path)
         else:
-            raise InputError(f"--predictions: {place}: no such folder or file; {_EXPECTED}")
+            raise InputError(f"--predictions: {path}: no such folder or file; {_EXPECTED}")
     if not rows:
         raise InputError("--predictions is missing: give a folder, or NAME=FOLDER,NAME=FOLDER")
     return rows
+
+
+def overlooked(entries: Sequence[str]) -> list[str]:
+    """Notes on files of the folders that are called nearly as predictions files are, and are none."""
+    notes = []
+    for _, path in map(_placed, entries):
+        if path.is_dir():
+            odd = sorted(file.name for file in path.glob("predictions*.json") if _named(file) is None)
+            notes += [f"{path}: {', '.join(odd)}: left out; {_EXPECTED}."] if odd else []
+    return notes
+
+
+def _placed(entry: str) -> tuple[str, Path]:
+    """The name of an entry, or nothing, and its path."""
+    # Folders of runs may have "=" in their names, as in salads_fold=1.
+    name, _, place = ("", "", entry) if "=" not in entry or Path(entry).exists() else entry.partition("=")
+    if not place:
+        raise InputError(f"--predictions: an entry without a path ({entry!r}): a comma too many?")
+    return name, Path(place)
 
 
 def _of_folder(name: str, folder: Path) -> list[Row]:
