@@ -74,6 +74,54 @@ def test_a_video_is_missing_if_the_file_has_no_entry_for_it(tmp_path: Path) -> N
         assert (found["coverage"]["videos_missing"], found["coverage"]["videos_extra"]) == (1, 1), metric
 
 
+EARLY = {"v": {"duration": 10, "timestamps": [[-4, 4]], "sentences": ["a man runs"]}}
+LASTING = {"v": {"duration": 10, "timestamps": [[0, 4]], "sentences": ["a man runs"]}}
+TIMELESS = {"v": {"timestamps": [[0, 4]], "sentences": ["a man runs"]}}
+
+
+@pytest.mark.parametrize(
+    ("files", "metrics", "refused"),
+    [
+        ([EARLY], ("dense_captioning", "soda", "live_score"), "negative time -4.0"),
+        ([TIMELESS], ("dense_captioning", "soda"), "field 'duration' is missing"),
+        ([TIMELESS, LASTING], ("dense_captioning", "soda"), "field 'duration' is missing"),
+        ([LASTING, {}], ("dense_captioning", "soda", "live_score"), "no videos"),
+        ([{}, LASTING], ("dense_captioning", "soda", "live_score"), "no videos"),
+    ],
+)
+def test_the_originals_readings_take_files_as_they_are_written(
+    tmp_path: Path, files: list, metrics: tuple[str, ...], refused: str
+) -> None:
+    said = write(tmp_path / "p.json", {"results": {"v": [{"timestamp": [0, 4], "sentence": "a man runs"}]}})
+    paths = [str(write(tmp_path / f"{index}.json", content)) for index, content in enumerate(files)]
+    for metric in metrics:
+        flags = {"metric": metric, "predictions": said, "references": ",".join(paths), "scorers": "ROUGE-L"}
+        scores = run(tmp_path, **flags)["scores"] if metric != "live_score" else {}
+        scores |= run(tmp_path, **flags, mode="reference")["scores"]
+        half = files == [EARLY]
+        for name, whole, part in (
+            ("recall@0.3", 1, 1),
+            ("recall@0.5", 1, 0),
+            ("SODA_c_ROUGE-L", 1, 0.5),
+            ("LS/ROUGE-L", 1, 1),
+        ):
+            if name in scores:
+                assert scores[name] == pytest.approx(part if half else whole, abs=1e-8), name
+        with pytest.raises(InputError, match=refused):
+            run(tmp_path, **flags, mode="paper")
+
+
+def test_files_without_any_video_and_a_toolkits_file_without_durations_are_refused(tmp_path: Path) -> None:
+    said = write(tmp_path / "p.json", {"results": {"v": [{"timestamp": [0, 4], "sentence": "a man runs"}]}})
+    flags = {"predictions": said, "scorers": "ROUGE-L", "mode": "reference"}
+    nothing, timeless = write(tmp_path / "n.json", {}), write(tmp_path / "t.json", TIMELESS)
+    for metric in ("dense_captioning", "soda", "live_score"):
+        with pytest.raises(InputError, match=r"n\.json.*: no videos: nothing to score against"):
+            run(tmp_path, **flags, metric=metric, references=f"{nothing},{nothing}")
+    with pytest.raises(InputError, match="field 'duration' is missing"):
+        run(tmp_path, **flags, metric="live_score", references=timeless)
+
+
 def test_the_suites_picture_has_the_chosen_clock(tmp_path: Path) -> None:
     said = {"v": PREDICTIONS["v"], "w": [{"timestamp": [3, 4], "sentence": "a man runs"}]}
     predictions = str(write(tmp_path / "p.json", {"results": said}))

@@ -80,7 +80,8 @@ def dense(options: Options) -> Found:
     if options.mode is not None and strict == options.reference:
         raise InputError(f"--version={version}: belongs to --mode={'paper' if strict else 'reference'}; leave one out")
     scorers, notes = chosen_scorers(options.scorers)
-    references = inputs.as_written(inputs.read_annotations(options.references), keep_places=True)
+    annotated = inputs.read_annotations(options.references, lenient=not strict, timeless=not strict)
+    references = inputs.as_written(annotated, keep_places=True)
     found = inputs.read_predictions(options.predictions, references, reversed_times=True)
     scorer = PairScorer(scorers, reading=dense_captioning.version_named(version).reading)
     result = dense_captioning.evaluate(
@@ -115,7 +116,8 @@ def soda(options: Options) -> Found:
     if len(scorers) != 1:
         raise InputError(f"--scorers={','.join(scorers)}: soda takes one scorer, METEOR by default")
     mode = "reference" if options.reference else "strict"
-    references = inputs.as_written(inputs.read_annotations(options.references), keep_places=True)
+    annotated = inputs.read_annotations(options.references, lenient=options.reference, timeless=options.reference)
+    references = inputs.as_written(annotated, keep_places=True)
     found = inputs.read_predictions(options.predictions, references, reversed_times=True)
     scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
     result = soda_metric.evaluate(
@@ -156,7 +158,8 @@ def live(options: Options) -> Found:
         references, repairs = inputs.repaired(options.references)
         notes += inputs.repair_notes(repairs)
     else:
-        references = inputs.as_written(inputs.read_annotations(options.references), keep_places=False)
+        annotated = inputs.read_annotations(options.references, lenient=mode == "reference")
+        references = inputs.as_written(annotated, keep_places=False)
     found = inputs.read_predictions(options.predictions, references, reversed_times=clock == "prediction")
     default = tuple(TOOLKIT_LABELS) if mode == "reference" else SCORERS
     scorers, missing = chosen_scorers(options.scorers, default)

@@ -78,13 +78,20 @@ def read_predictions(path: str, references: Mapping[str, Any], *, reversed_times
     return Predicted(path, header, dict(items))
 
 
-def read_annotations(paths: Sequence[str]) -> list[AnnotationFile]:
+def read_annotations(paths: Sequence[str], *, lenient: bool = False, timeless: bool = False) -> list[AnnotationFile]:
     """Annotation files, one for each annotator, nothing repaired.
 
+    Args:
+        paths: of the files.
+        lenient, timeless: see `annotations_formats.read`; what the readings `reference` take.
+
     Raises:
-        InputError: naming the file, the video and the field.
+        InputError: naming the file, the video and the field; no video in any file.
     """
-    return [annotations_formats.read(path, "auto") for path in paths]
+    files = [annotations_formats.read(path, "auto", lenient=lenient, timeless=timeless) for path in paths]
+    if not any(files):
+        raise InputError(f"{','.join(paths)}: no videos: nothing to score against")
+    return files
 
 
 def as_written(files: Sequence[AnnotationFile], *, keep_places: bool) -> References:
@@ -96,9 +103,10 @@ def as_written(files: Sequence[AnnotationFile], *, keep_places: bool) -> Referen
             file for every video; otherwise only the sets of the files that hold the video.
 
     Returns:
-        {video: {"duration": seconds, "references": [[(start, end, sentence), ...], ...]}}.
+        {video: {"duration": seconds, "references": [[(start, end, sentence), ...], ...]}}; a duration is NaN where a
+        file lacks it.
     """
-    places = [max(len(video.references) for video in file.values()) for file in files]
+    places = [max((len(video.references) for video in file.values()), default=1) for file in files]
     result: References = {}
     for video in dict.fromkeys(name for file in files for name in file):
         sets: list[list[tuple[float, float, str]]] = []
