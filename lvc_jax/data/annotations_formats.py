@@ -28,7 +28,7 @@ class RawEvent:
 
 @dataclass(frozen=True)
 class RawVideo:
-    """One checked record; `references` has one list of events per annotator, `duration` is NaN if missing and unasked."""
+    """One checked record; `references` has one list of events per annotator, `duration` may be NaN (see `read`)."""
 
     path: str
     duration: float
