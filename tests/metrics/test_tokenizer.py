@@ -135,6 +135,7 @@ ROWS = [
     ),
     ("<time_token_1><a_b> x<a_b>y <a'b>", "<time_token_1> <a_b> x <a_b> y < a b >"),
     ("a/b-c-d-e a-b-c/d a-b-c-d/e", "a/b-c-d e a-b-c/d a-b-c-d / e"),
+    ("ab&ul; x&HT; &qr;", "ab & ul x &ht; &qr;"),
 ]
 
 

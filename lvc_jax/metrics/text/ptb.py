@@ -17,7 +17,7 @@ _FIRM_ABBREVIATIONS = (
     "ga|inc|ind|intl|jan|jr|jul|jun|kan|kans|ky|ltd|mar|md|mich|minn|mo|mon|mont|neb|nev|nov|oct|okla|penn|plc|rd|"
     r"sept?|seq|sq|sr|tel|tenn|thu|thurs|tues?|univ|va|vt|wed|wisc?|wyo|ph\.d"
 )
-# These only where the writer began them with a capital; these only where not all are capitals.
+# These only where the writer began them with a capital, and these only where not all letters are capitals.
 _CAPITAL_ABBREVIATIONS = "ark|az|del|ill|la|mass|miss|ore|pa|tex|wash"
 _SMALL_ABBREVIATIONS = "[Pp](?:te|ty)"
 # Keep it only before a number.
@@ -59,7 +59,7 @@ _RULES = [
         rf"{_A}[^\s\"<>|()&]{{0,200}}@[^\s\"<>|().{{}}]+(?:\.[^\s\"<>|().{{}}]+)*",
         rf"{TAG}|<[^\s<>]+@[^\s<>]+>",
         r"[A-Z]+(?:(?:\+|&(?:(?i:amp);)?)[A-Z]+)+",
-        r"(?i:&(?:amp|lt|gt|quot|nbsp|apos|[mn]dash|[ht]t|[tuql]l|[ulq]r|qc|[oc]dq|#\d+);)",
+        r"(?i:&(?:amp|lt|gt|quot|nbsp|apos|[mn]dash|ht|[tq]l|[ulq]r|qc|[oc]dq|#\d+);)",
         # Words that keep their apostrophe.
         rf"(?i:[odl]'(?!(?:ve|ll|re){_END}){_A}{_PART}(?:-{_PART})*)",
         rf"(?!{_L}{_CLITIC}{_END})[nA-HJ-XZ]'{_L}{{2,}}",
@@ -78,9 +78,9 @@ _RULES = [
         rf"((?:(?i:{_FIRM_ABBREVIATIONS})|(?=[A-Z])(?i:{_CAPITAL_ABBREVIATIONS})|{_SMALL_ABBREVIATIONS})\.)(?:-?{_A})?",
         _DOTTED,
         rf"{_PART}(?:-{_PART})*",
-        rf"{_A}[A-Za-z0-9.,]*(?:-{_A}+)+",
+        rf"{_A}[A-Za-z0-9.,]{{0,200}}(?:-{_A}+)+",
         _ACRONYM,
-        rf"(?:{_A}[A-Za-z0-9.,]*-)+(?:{_L}\.){{2,}}(?:-{_A}+)*",
+        rf"(?:{_A}[A-Za-z0-9.,]{{0,200}}-)+(?:{_L}\.){{2,}}(?:-{_A}+)*",
         rf"{_SIDE}(?:\\?/{_SIDE}){{1,2}}",
         r"\d{1,4}-\d{1,4}\\?/\d{1,4}|\d\d?/\d\d?-\d{2,4}",
         rf"[+\-]?{_NUMBER}",
