@@ -122,6 +122,19 @@ def test_files_without_any_video_and_a_toolkits_file_without_durations_are_refus
         run(tmp_path, **flags, metric="live_score", references=timeless)
 
 
+@pytest.mark.parametrize("metric", ["dense_captioning", "soda", "live_score"])
+@pytest.mark.parametrize("mode", ["reference", "paper"])
+def test_every_annotated_video_is_in_one_of_the_counts(tmp_path: Path, metric: str, mode: str) -> None:
+    references = write(tmp_path / "r.json", {name: LASTING["v"] for name in "vwx"})
+    said = write(tmp_path / "p.json", {"results": {"v": [{"timestamp": [0, 4], "sentence": "a man runs"}], "w": []}})
+    flags = {"metric": metric, "mode": mode, "scorers": "ROUGE-L"}
+    covered = run(tmp_path, **flags, predictions=said, references=references)["coverage"]
+    originals = mode == "reference" and metric != "dense_captioning"
+    assert covered["videos_missing"] == 1
+    assert covered.get("videos_left_out") == (1 if originals else None)
+    assert covered["videos_scored"] == (1 if originals else 3)
+
+
 def test_the_suites_picture_has_the_chosen_clock(tmp_path: Path) -> None:
     said = {"v": PREDICTIONS["v"], "w": [{"timestamp": [3, 4], "sentence": "a man runs"}]}
     predictions = str(write(tmp_path / "p.json", {"results": said}))

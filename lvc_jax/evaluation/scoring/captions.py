@@ -138,7 +138,11 @@ def soda(options: Options) -> Found:
         result.signature,
         result.scores,
         result.per_video,
-        {**result.coverage, **coverage.videos(references, found.items)},
+        {
+            **result.coverage,
+            **coverage.videos(references, found.items),
+            **coverage.left_out(references, found.items, result.per_video),
+        },
         figures=figures,
         holds=frozenset(condition for condition, needed in holds.items() if needed & {*options.variants}),
     )
@@ -213,6 +217,7 @@ def live_coverage(
         scored=len(videos),
         without_match=int(sum(video.false_positives.sum() for video in videos.values())),
         slots=sum(len(video.time) for video in videos.values()),
+        **coverage.left_out(references, found.items, videos),
     )
 
 

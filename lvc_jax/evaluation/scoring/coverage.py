@@ -1,6 +1,6 @@
 """What a score covers; every caption metric of `score` and every row of `tables` counts by these rules."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Collection, Mapping, Sized
 from typing import Any
 
 
@@ -15,6 +15,18 @@ def videos(references: Mapping[str, Any], predictions: Mapping[str, Sized]) -> d
         "videos_missing": len(references.keys() - predictions.keys()),
         "videos_extra": len(predictions.keys() - references.keys()),
     }
+
+
+def left_out(
+    references: Mapping[str, Any], predictions: Mapping[str, Sized], scored: Collection[str]
+) -> dict[str, int]:
+    """The videos that both sides have and that are in no mean, such as those with an empty list in some readings.
+
+    Returns:
+        `videos_left_out`, if there are any.
+    """
+    number = len((references.keys() & predictions.keys()) - set(scored))
+    return {"videos_left_out": number} if number else {}
 
 
 def count(
