@@ -24,9 +24,10 @@ stops, hangs or has no number: a video with an empty list of captions counts as 
 left out, nothing to score gives 0.
 
 Mode `strict` defines every odd case: a video without captions has 0; a video without events has 0 if it has captions
-and does not count if it has none; the union has no guard; captions without a letter or digit are no captions, events
-without one, without length or reversed are left out; events are always sorted; the pairs of `a` and `b` are a best
-matching; every sentence is tokenised alone, and the text scorer takes its `standard` reading.
+and does not count if it has none; the union has no guard, and τ the tolerance of dense captioning; captions without a
+letter or digit are no captions, events without one, without length or reversed are left out; events are always sorted;
+the pairs of `a` and `b` are a best matching; every sentence is tokenised alone, and the text scorer takes its
+`standard` reading.
 """
 
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from lvc_jax.errors import InputError
-from lvc_jax.metrics.dense_captioning.localisation import THRESHOLDS, check_thresholds
+from lvc_jax.metrics.dense_captioning.localisation import THRESHOLDS, TOLERANCE, check_thresholds
 from lvc_jax.metrics.dense_captioning.matching import (
     GUARD,
     Intervals,
@@ -216,11 +217,11 @@ def _values(
     pair_scorer: PairScorer | None,
 ) -> dict[str, Float[np.ndarray, "t l 3"]]:
     """Precision, recall and F of each task, by variant; a row for each τ of variant a, one for the others."""
-    choose = best_pairs if mode == "strict" else original_pairs
+    choose, tolerance = (best_pairs, TOLERANCE) if mode == "strict" else (original_pairs, 0.0)
     # By variant, τ and task.
     matched: dict[str, list[list[list[tuple[int, int]]]]] = {
         variant: [
-            [choose(np.where(task.iou < limit, 0.0, task.iou)) for task in tasks]
+            [choose(np.where(task.iou < limit - tolerance, 0.0, task.iou)) for task in tasks]
             for limit in (limits if variant == "a" else (0.0,))
         ]
         for variant in variants

@@ -125,7 +125,7 @@ def test_files_without_any_video_and_a_toolkits_file_without_durations_are_refus
 @pytest.mark.parametrize("metric", ["dense_captioning", "soda", "live_score"])
 @pytest.mark.parametrize("mode", ["reference", "paper"])
 def test_every_annotated_video_is_in_one_of_the_counts(tmp_path: Path, metric: str, mode: str) -> None:
-    references = write(tmp_path / "r.json", {name: LASTING["v"] for name in "vwx"})
+    references = write(tmp_path / "r.json", dict.fromkeys("vwx", LASTING["v"]))
     said = write(tmp_path / "p.json", {"results": {"v": [{"timestamp": [0, 4], "sentence": "a man runs"}], "w": []}})
     flags = {"metric": metric, "mode": mode, "scorers": "ROUGE-L"}
     covered = run(tmp_path, **flags, predictions=said, references=references)["coverage"]

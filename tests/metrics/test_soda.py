@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lvc_jax.errors import InputError
-from lvc_jax.metrics import soda
+from lvc_jax.metrics import dense_captioning, soda
 from lvc_jax.metrics.dense_captioning import interval_iou
 from lvc_jax.metrics.soda_matching import best_pairs, best_sums, original_pairs
 from tests.metrics.dense_inputs import SODA_RUNS, Overlap, data_sets, golden, item
@@ -53,6 +53,26 @@ def test_the_pairs_of_the_original_keep_the_order(gain: np.ndarray) -> None:
     pairs = original_pairs(gain)
     assert pairs in matchings(*gain.shape)
     assert bool(pairs) == bool(gain.size)
+
+
+def test_a_ratio_that_rounding_puts_below_its_threshold_reaches_it_as_in_dense_captioning() -> None:
+    references, found = {"v": {"duration": 1.0, "references": [[(0.4, 0.7, "a man runs")]]}}, {"v": [item(0, 1)]}
+    assert (0.7 - 0.4) / 1 < 0.3
+    values = [
+        score(references, found, "a", mode="strict", thresholds=(limit,)).scores["SODA_a"]
+        for limit in (0.2, 0.3, 0.300001)
+    ]
+    assert values[0] == values[1] > values[2] == 0
+    assert dense_captioning.evaluate(references, found, "strict", scorers=(), thresholds=(0.3,)).scores["recall"] == 1
+
+
+def test_a_set_with_nothing_to_score_is_no_run() -> None:
+    references = {"v": {"duration": 10.0, "references": [[(0, 10, "a man runs")], []]}}
+    alone = {"v": {"duration": 10.0, "references": [[(0, 10, "a man runs")]]}}
+    for mode in soda.MODES:
+        result, expected = (score(given, {"v": [item(0, 10)]}, mode=mode).scores for given in (references, alone))
+        assert result == expected
+        assert result["SODA_c"] > 0
 
 
 def test_the_pairs_of_the_original_by_hand() -> None:
