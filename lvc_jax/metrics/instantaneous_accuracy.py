@@ -237,7 +237,7 @@ def score(
         per_video,
         coverage,
         {name: _summary(_score_all(references, items, how)) for name, items in models.items()},
-        tuple(_notes(references, scored, per_video, coverage, how)),
+        tuple(_notes(references, scored, per_video, coverage, how, subset)),
     )
 
 
@@ -247,12 +247,13 @@ def _notes(
     per_video: Mapping[str, Mapping[str, Any]],
     coverage: Mapping[str, int],
     how: Reading,
+    subset: str,
 ):
     if coverage["videos_missing"]:
         what = "left out" if how.missing == "skip" else "scored as background throughout"
         yield f"{coverage['videos_missing']} annotated videos have no entry in the predictions: {what}."
     if coverage["videos_extra"] and references and not references.keys() & scored.keys():
-        yield "None of the predicted videos is annotated: do both files name videos alike?"
+        yield f"None of the predicted videos is annotated (subset {subset}): do both files name videos alike?"
     empty = sum(not video["slots"] for video in per_video.values())
     if empty or not per_video:
         yield f"{f'{empty} videos have no slot' if empty else 'No video was scored'}: NaN, as the toolkit prints."

@@ -146,7 +146,7 @@ def summary(events: Delays) -> dict[str, float | None]:
 
     - timeliness/delay_mean_s, and quantiles delay_p10_s to delay_p90_s: seconds, of the events that are captioned.
     - timeliness/never: share of events without a matching caption.
-    - timeliness/before_half: share of events captioned before half of the event had passed.
+    - timeliness/before_half: share of events captioned by the time that half of the event had passed.
 
     Returns:
         {name: number}, None where there is nothing to count.

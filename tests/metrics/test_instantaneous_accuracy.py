@@ -237,10 +237,10 @@ def test_bad_options() -> None:
 
 
 def test_predictions_for_unknown_videos_alone_are_nan_in_the_toolkits_reading() -> None:
-    result = ia.score({"v": video(3.0)}, {"w": []})
+    result = ia.score({"v": video(3.0)}, {"w": []}, subset="Test")
     assert math.isnan(result.scores["maIA"])
     assert result.coverage["videos_scored"] == 0
-    assert any("name videos alike" in note for note in result.notes)
+    assert any("annotated (subset Test): do both files name videos alike" in note for note in result.notes)
 
 
 def test_coverage_counts_what_is_in_the_mean() -> None:
