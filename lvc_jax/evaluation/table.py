@@ -46,7 +46,10 @@ COLUMNS = (
     ),
     Column("never right", "timeliness/never", "percent", "events without a right caption"),
     Column(
-        "right by half", "timeliness/before_half", "percent", "events captioned rightly before half of them was over"
+        "right by half",
+        "timeliness/before_half",
+        "percent",
+        "events captioned rightly by the time half of them was over",
     ),
 )
 _READINGS = (

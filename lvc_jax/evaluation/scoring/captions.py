@@ -82,7 +82,9 @@ def dense(options: Options) -> Found:
     scorers, notes = chosen_scorers(options.scorers)
     annotated = inputs.read_annotations(options.references, lenient=not strict, timeless=not strict)
     references = inputs.as_written(annotated, keep_places=True)
-    found = inputs.read_predictions(options.predictions, references, reversed_times=True)
+    found = inputs.read_predictions(options.predictions, references, reversed_times=True, strangers=not strict)
+    if found.items and not found.items.keys() & references.keys():
+        notes = [*notes, "None of the predicted videos is annotated: do both files name videos alike?"]
     scorer = PairScorer(scorers, reading=dense_captioning.version_named(version).reading)
     result = dense_captioning.evaluate(
         references,

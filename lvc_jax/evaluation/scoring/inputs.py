@@ -54,13 +54,16 @@ def naming(predictions: str, references: Sequence[str]) -> Iterator[None]:
         raise InputError(f"{predictions} against {','.join(references)}: {error}") from None
 
 
-def read_predictions(path: str, references: Mapping[str, Any], *, reversed_times: bool = False) -> Predicted:
+def read_predictions(
+    path: str, references: Mapping[str, Any], *, reversed_times: bool = False, strangers: bool = False
+) -> Predicted:
     """Reads a predictions file whose items all have sentences, for some of the videos.
 
     Args:
         path: the file.
         references: videos that are annotated; at least one of them must be in the file, unless it is empty.
         reversed_times: let a timestamp end before it starts, for metrics that say what that means.
+        strangers: let none of the videos be annotated, for metrics that say what that means.
 
     Raises:
         InputError: naming the file, the video and the field.
@@ -70,7 +73,7 @@ def read_predictions(path: str, references: Mapping[str, Any], *, reversed_times
         for index, item in enumerate(own):
             if "sentence" not in item:
                 raise InputError(f"{path}: video {video}: item {index}: a prediction without a sentence has no score")
-    if items and not items.keys() & references.keys():
+    if items and not items.keys() & references.keys() and not strangers:
         raise InputError(
             f"{path}: none of its videos is annotated: it has {next(iter(items))!r}, "
             f"the references have {next(iter(references))!r}"
