@@ -68,9 +68,13 @@ def meteor(task: dict[str, Any]) -> dict[str, Any]:
     return {"warm": time.perf_counter() - begun, "items": len(pairs), "scores": {"METEOR": float(value)}}
 
 
+def _annotated(paths: Sequence[str], *, keep_places: bool) -> inputs.References:
+    return inputs.as_written(inputs.read_annotations(paths), keep_places=keep_places)
+
+
 def dense(task: dict[str, Any]) -> dict[str, Any]:
     """The evaluator `2018` on a whole predictions file: four tIoU, all scorers, precision and recall."""
-    references = inputs.as_written(task["references"], keep_places=True)
+    references = _annotated(task["references"], keep_places=True)
     predictions = inputs.read_predictions(task["predictions"], references, reversed_times=True).items
     if task["videos"]:
         references = dict(list(references.items())[: task["videos"]])
@@ -128,10 +132,10 @@ def _pairs(
 
 def live(task: dict[str, Any]) -> dict[str, Any]:
     """The toolkit's Live Score, all scorers and four curves; `original` scores the first slots as the toolkit does."""
-    references = inputs.as_written(task["references"][:1], keep_places=False)
+    references = _annotated(task["references"][:1], keep_places=False)
     pool = [
         event[2]
-        for own in inputs.as_written(task["references"][-1:], keep_places=False).values()
+        for own in _annotated(task["references"][-1:], keep_places=False).values()
         for events in own["references"]
         for event in events
     ]
