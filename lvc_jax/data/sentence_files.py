@@ -17,6 +17,11 @@ _IDS = ("image_id", "video_id", "id")
 _TEXTS = ("caption", "sentence")
 
 
+def is_lines(path: str | os.PathLike) -> bool:
+    """Whether the file is read as plain text, a sentence a line: by its name."""
+    return not os.fspath(path).lower().endswith(".json")
+
+
 def read(path: str | os.PathLike) -> dict[str, list[str]]:
     """The sentences of every id, in the order of the file.
 
@@ -24,7 +29,7 @@ def read(path: str | os.PathLike) -> dict[str, list[str]]:
         InputError: naming the file, the id and the field.
     """
     where = os.fspath(path)
-    if not where.lower().endswith(".json"):
+    if is_lines(where):
         return _read_lines(where)
     content = read_json(path, "captions")
     if isinstance(content, dict) and isinstance(content.get("annotations"), list):

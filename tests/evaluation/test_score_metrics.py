@@ -169,6 +169,16 @@ def test_choices_that_do_not_fit(tmp_path: Path, files: dict[str, str], flags: t
         run(tmp_path, *flags, **own)
 
 
+def test_files_of_lines_have_as_many(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("a man\na dog\n")
+    (tmp_path / "r.txt").write_text("a man\na dog\na cat\n")
+    files = {"predictions": tmp_path / "p.txt", "references": tmp_path / "r.txt", "scorers": "BLEU-1"}
+    with pytest.raises(InputError, match=r"r\.txt: 3 lines, .*p\.txt has 2"):
+        run(tmp_path, metric="text", **files)
+    (tmp_path / "r.txt").write_text("a man\na cat\n")
+    assert run(tmp_path, metric="text", **files)["scores"]["BLEU-1"] == pytest.approx(0.75)
+
+
 def test_predictions_without_any_annotated_video(tmp_path: Path, files: dict[str, str]) -> None:
     stranger = write(tmp_path / "q.json", {"results": {"zz": []}})
     for metric in CAPTIONS:

@@ -30,6 +30,16 @@ def _mode(options: Options) -> str:
     return "reference" if options.reference else "paper"
 
 
+def _check_lines(options: Options, numbers: list[int]) -> None:
+    """Lines are paired by their number alone: after a lost one every pair would be a wrong one."""
+    for path, number in zip(options.references, numbers[1:], strict=True):
+        if sentence_files.is_lines(path) and sentence_files.is_lines(options.predictions) and number != numbers[0]:
+            raise InputError(
+                f"{path}: {number} lines, {options.predictions} has {numbers[0]}: lines are paired by number; give as "
+                "many, or files with ids (.json)"
+            )
+
+
 def text(options: Options) -> Found:
     """Captions without times against their references, in one call of the scorers.
 
@@ -37,6 +47,7 @@ def text(options: Options) -> Found:
     """
     said = sentence_files.read(options.predictions)
     files = [sentence_files.read(path) for path in options.references]
+    _check_lines(options, [len(said), *map(len, files)])
     meant = {name: [text for file in files for text in file.get(name, ())] for file in files for name in file}
     several = next((name for name, own in said.items() if len(own) != 1), None)
     if several is not None:

@@ -32,7 +32,10 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
     found = inputs.read_predictions(options.predictions, references)
     frames = found.segment_frames(options.segment_frames)
     if frames is None:
-        raise InputError(f"--segment_frames is missing, and the header of {options.predictions} does not name one")
+        raise InputError(
+            f"--segment_frames is missing, and the header of {options.predictions} does not name one "
+            '({"header": {"segment_frames": 150}, "results": ...})'
+        )
     notes = inputs.repair_notes(repairs)
     scorers = None if options.scorers is None else chosen_scorers(options.scorers)[0]
     reading = Reading(frames, **options.live(scorers=scorers))
