@@ -149,6 +149,11 @@ def score(
     return Result(metrics, videos)
 
 
+def localised(references: References, predictions: Predictions) -> set[str]:
+    """The videos that localisation is the mean of: those with an event or a prediction."""
+    return {video for video, own in references.items() if predictions.get(video) or any(map(len, own["references"]))}
+
+
 def pair_scorer(reading: Reading | None = None, rule: Rule = BY_WORDS) -> PairScorer:
     """A memory of pairs with every scorer of the suite, for several calls of `score`.
 

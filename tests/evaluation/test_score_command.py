@@ -39,7 +39,7 @@ def test_scores_and_coverage(tmp_path: Path) -> None:
     assert "livescore|mode:paper|clock:dt60|" in done.stdout
     content = json.loads((tmp_path / "o.json").read_text())
     assert content["coverage"] == {
-        "videos_scored": 1,
+        "videos_scored": 2,
         "videos_missing": 1,
         "videos_extra": 1,
         "predictions": 1,

@@ -135,6 +135,21 @@ def test_every_annotated_video_is_in_one_of_the_counts(tmp_path: Path, metric: s
     assert covered["videos_scored"] == (1 if originals else 3)
 
 
+SILENT = {"duration": 10, "timestamps": [], "sentences": []}
+
+
+@pytest.mark.parametrize("more", [{}, {"missed": "skip"}, {"clock": "prediction"}, {"silent": "one"}])
+def test_the_suite_covers_what_the_live_score_covers(tmp_path: Path, more: dict[str, str]) -> None:
+    references = write(tmp_path / "r.json", {**dict.fromkeys("vwx", LASTING["v"]), "s": SILENT})
+    said = write(tmp_path / "p.json", {"results": {"v": PREDICTIONS["v"], "w": [], "s": []}})
+    flags = {"predictions": said, "references": references, "segment_frames": 60, **more}
+    suite, live = (run(tmp_path, **flags, **own)["coverage"] for own in ({}, {"metric": "live_score"}))
+    counts = ("videos_scored", "videos_missing", "videos_extra", "videos_left_out", "predictions")
+    assert {name: suite.get(name) for name in counts} == {name: live.get(name) for name in counts}
+    whole = run(tmp_path, **flags | {"segment_frames": "video"})["coverage"]
+    assert (whole["videos_scored"], whole["videos_left_out"]) == (3, 1)
+
+
 def test_the_suites_picture_has_the_chosen_clock(tmp_path: Path) -> None:
     said = {"v": PREDICTIONS["v"], "w": [{"timestamp": [3, 4], "sentence": "a man runs"}]}
     predictions = str(write(tmp_path / "p.json", {"results": said}))

@@ -41,6 +41,7 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
     reading = Reading(frames, **options.live(scorers=scorers))
     rule = _rule(options, found)
     result = suite.score(references, found.items, frames, reading, rule=rule)
+    scored_videos = result.videos.keys() if frames != "video" else suite.localised(references, found.items)
     holds, figures = uses_of_live(reading), {}
     if frames != "video":
         holds |= {uses.LIVE}
@@ -56,8 +57,9 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
         coverage.count(
             references,
             found.items,
-            scored=len(found.items.keys() & references.keys()),
+            scored=len(scored_videos),
             without_match=_without_match(references, found),
+            **coverage.left_out(references, found.items, scored_videos),
         ),
         notes=tuple(notes),
         figures=figures,
