@@ -197,6 +197,30 @@ def test_offline_files_are_in_tables_2_and_3_only(place: Path) -> None:
     assert made[1].lines[2].cells[0] == pytest.approx({"reference": 0.25, "paper": 0.25})
 
 
+def test_empty_tables_say_why(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def printed(*rows: str) -> tuple[list[str], dict[str, str | None]]:
+        with given(
+            tables,
+            predictions=list(rows),
+            references=[str(place / "references.json")],
+            output=str(place / "out"),
+            scorers=["ROUGE-L"],
+        ):
+            tables.main()
+        content = json.loads((place / "out" / "tables.json").read_text())
+        parts = capsys.readouterr().out.split("### ")[1:6]
+        return parts, {number: table.get("note") for number, table in content["tables"].items()}
+
+    parts, notes = printed(str(place / "whole.json"))
+    assert (notes["2"], notes["3"]) == (None, None)
+    for part, number, why in zip(parts[2:], "456", ("cutting the", "cutting the", "a Live Score")):
+        assert part.startswith(f"Table {number}: ")
+        assert notes[number] in part
+        assert notes[number].startswith(f"Empty: {why}") and "whole videos" in notes[number]
+    parts, notes = printed(str(place / "whole.json"), str(place / "run"))
+    assert not any(notes.values()) and "Empty: " not in "".join(parts)
+
+
 def test_the_command_reports_coverage_signatures_and_a_missing_extra(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,11 @@ SCORERS = ("BLEU-1", "BLEU-4", "METEOR", "ROUGE-L")
 _ANNOTATIONS = {ORIGINAL: "original annotations", SPLIT: "annotations cut at Δt"}
 _PARTS = ("recall", "precision")
 LOCALISATION = tuple(f"{name}{end}" for name in _PARTS for end in (*(f"@{t:g}" for t in THRESHOLDS), ""))
+_NOTHING_LIVE = (
+    "Empty: {} takes a Δt in frames; the captions here are all of whole videos, for no file names a Δt, in its header "
+    '("segment_frames") or by its name (predictions_150.json).'
+)
+_CUTTING, _LIVE_SCORE = "cutting the annotations", "a Live Score over time"
 _HEADS = {name: f"{name} avg" for name in _PARTS}
 
 
@@ -26,7 +31,17 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class PaperTable:
-    """One table: number in the paper, title, heads of label and value columns, lines, signatures by reading."""
+    """One table.
+
+    Attributes:
+        number: in the paper.
+        title: what stands above it.
+        heads: of the label columns.
+        columns: heads of the value columns.
+        lines: from top to bottom.
+        signatures: by reading.
+        note: why there is no line; nothing where there are lines.
+    """
 
     number: int
     title: str
@@ -34,6 +49,7 @@ class PaperTable:
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     signatures: dict[str, list[str]]
+    note: str = ""
 
 
 def all_tables(measured: Sequence[Measured], scorers: Sequence[str]) -> list[PaperTable]:
@@ -74,7 +90,8 @@ def _by_row(
             lines.append(Line(labels, tuple(_cell(own, part, name) for name in names)))
     heads = ("model", "annotations" if len(parts) > 1 else "live", "Δt")
     columns = tuple(_HEADS.get(name, name) for name in names)
-    return PaperTable(number, title, heads, columns, tuple(lines), _signatures(measured, parts))
+    note = "" if lines else _NOTHING_LIVE.format(_CUTTING)
+    return PaperTable(number, title, heads, columns, tuple(lines), _signatures(measured, parts), note)
 
 
 def _over_time(live: Sequence[Measured], scorers: Sequence[str]) -> PaperTable:
@@ -92,7 +109,8 @@ def _over_time(live: Sequence[Measured], scorers: Sequence[str]) -> PaperTable:
                 lines.append(Line((model, variant, scorer), cells))
     columns = tuple(f"Δt = {frames}" for frames in clocks)
     heads = ("model", "score", "scorer")
-    return PaperTable(6, "Live Score", heads, columns, tuple(lines), _signatures(live, (LIVE,)))
+    note = "" if lines else _NOTHING_LIVE.format(_LIVE_SCORE)
+    return PaperTable(6, "Live Score", heads, columns, tuple(lines), _signatures(live, (LIVE,)), note)
 
 
 def _signatures(measured: Sequence[Measured], parts: Sequence[str]) -> dict[str, list[str]]:

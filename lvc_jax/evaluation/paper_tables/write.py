@@ -52,7 +52,8 @@ def as_markdown(table: PaperTable, missing: Mapping[str, str]) -> str:
         lines.append([*map(_plain, line.labels), *cells])
     signatures = [f"- {reading}: `{text}`" for reading, texts in table.signatures.items() for text in texts]
     parts = [f"### Table {table.number}: {table.title}", "", grid([*table.heads, *table.columns], lines, 3)]
-    return "\n".join([*parts, "", *signatures, ""])
+    note = [_plain(table.note), ""] if table.note else []
+    return "\n".join([*parts, "", *note, *signatures, ""])
 
 
 def coverage(measured: Sequence[Measured]) -> str:
@@ -103,7 +104,8 @@ def _table(table: PaperTable) -> dict[str, Any]:
             for column, cell in zip(table.columns, line.cells, strict=True)
         }
         rows.append({**dict(zip(table.heads, line.labels, strict=True)), "cells": cells})
-    return {"title": table.title, "signatures": table.signatures, "rows": rows}
+    note = {"note": table.note} if table.note else {}
+    return {"title": table.title, "signatures": table.signatures, "rows": rows, **note}
 
 
 def _file(own: Measured) -> dict[str, Any]:
