@@ -197,6 +197,23 @@ def test_offline_files_are_in_tables_2_and_3_only(place: Path) -> None:
     assert made[1].lines[2].cells[0] == pytest.approx({"reference": 0.25, "paper": 0.25})
 
 
+def test_ids_that_hardly_meet_are_noted(place: Path) -> None:
+    said = predictions(place / "odd.json", {"v": SAID["v"], "v_a": [], "v_b": []})
+    meter = Meter([str(place / "references.json")], ["ROUGE-L"])
+    (row,) = files.find([said])
+    (note,) = meter.measure(row).notes
+    assert note.startswith(f"{said}: 2 of 3 predicted videos are not annotated ('v_a', 'v_b'), and 1 of 2 ")
+    with given(
+        tables,
+        predictions=[said],
+        references=[str(place / "references.json")],
+        output=str(place / "out"),
+        scorers=["ROUGE-L"],
+    ):
+        tables.main()
+    assert note in json.loads((place / "out" / "tables.json").read_text())["notes"]
+
+
 def test_empty_tables_say_why(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def printed(*rows: str) -> tuple[list[str], dict[str, str | None]]:
         with given(

@@ -10,7 +10,7 @@ from lvc_jax.evaluation.paper_tables import files as table_files
 from lvc_jax.evaluation.scoring import coverage, everything, inputs
 from lvc_jax.evaluation.scoring.inputs import Predicted
 from lvc_jax.evaluation.scoring.options import Options
-from tests.evaluation.score_runs import ANNOTATIONS, PREDICTIONS, caption_files, given, run, write
+from tests.evaluation.score_runs import ANNOTATIONS, DETECTED, PREDICTIONS, caption_files, given, run, write
 
 
 @pytest.mark.parametrize(
@@ -148,6 +148,60 @@ def test_the_suite_covers_what_the_live_score_covers(tmp_path: Path, more: dict[
     assert {name: suite.get(name) for name in counts} == {name: live.get(name) for name in counts}
     whole = run(tmp_path, **flags | {"segment_frames": "video"})["coverage"]
     assert (whole["videos_scored"], whole["videos_left_out"]) == (3, 1)
+
+
+HALF = "4 of 5 predicted videos are not annotated ('v_a', 'v_b'), and 1 of 2 annotated videos are not predicted ('w')"
+
+
+@pytest.mark.parametrize("metric", ["", "dense_captioning", "soda", "live_score"])
+@pytest.mark.parametrize("mode", ["reference", "paper"])
+def test_ids_of_which_few_meet_are_noted(tmp_path: Path, metric: str, mode: str) -> None:
+    files = caption_files(tmp_path)
+    own = {"results": dict.fromkeys(("v", "v_a", "v_b", "v_c", "v_d"), PREDICTIONS["v"])}
+    own_files = {**files, "predictions": write(tmp_path / "q.json", own)}
+    more = {**own_files, "metric": metric, "mode": mode, "scorers": "ROUGE-L"} if metric else own_files
+    found = run(tmp_path, **more, segment_frames=60)
+    assert f"{HALF}: do both files name videos alike?" in found["notes"]
+    found = run(tmp_path, **more | {"predictions": files["predictions"]}, segment_frames=60)
+    assert not any("alike" in note for note in found["notes"])
+
+
+def test_ids_that_do_not_meet_by_metric(tmp_path: Path) -> None:
+    own = given(tmp_path, "text", {})
+    said = write(tmp_path / "q.json", {"results": {"1": "a man", "a": "a dog", "b": "a cat"}})
+    text = run(tmp_path, metric="text", **own | {"predictions": said})["notes"]
+    assert (
+        "2 of 3 predicted ids are not annotated ('a', 'b'), and 1 of 2 annotated ids are not predicted ('3'): "
+        "do both files name ids alike?"
+    ) in text
+    own = given(tmp_path, "average_precision", {})
+    for strange, noted in ((["x", "y"], True), (["t"], False)):  # t is of another subset
+        said = write(tmp_path / "q.json", {"results": {"u": DETECTED["u"], **{video: [] for video in strange}}})
+        for metric in ("instantaneous_accuracy", "average_precision"):
+            notes = run(tmp_path, metric=metric, **own | {"predictions": said})["notes"]
+            assert ("2 of 3 predicted videos are not annotated ('x', 'y')" in "".join(notes)) == noted, metric
+    labels, scores = {"a": [[1, 0], [0, 1]], "b": [[1, 0]], "c": [[1, 0]]}, {"a": [[0, 1], [1, 0]]}
+    files = {
+        name: write(tmp_path / f"{name}.json", {"classes": ["Background", "A"], "frames": frames})
+        for name, frames in (("references", labels), ("predictions", scores))
+    }
+    notes = run(tmp_path, metric="average_precision", **files)["notes"]
+    assert "2 of 3 annotated videos are not predicted ('b', 'c'): do both files name videos alike?" in notes
+
+
+@pytest.mark.parametrize("metric", ["instantaneous_accuracy", "average_precision"])
+@pytest.mark.parametrize("mode", ["reference", "paper"])
+def test_a_misspelt_subset_is_answered_with_those_there_are(tmp_path: Path, metric: str, mode: str) -> None:
+    own = {**given(tmp_path, metric, {}), "metric": metric, "mode": mode, "subset": "test"}
+    there = "subsets there: 'Test' (1 videos), 'Train' (1 videos)"
+    if (metric, mode) == ("instantaneous_accuracy", "reference"):  # the original prints NaN
+        found = run(tmp_path, **own)
+        assert found["scores"] == {"maIA": None, "weighted_maIA": None}
+        assert any("No video of subset 'test'" in note and there in note for note in found["notes"])
+        return
+    with pytest.raises(InputError) as caught:
+        run(tmp_path, **own)
+    assert there in str(caught.value)
 
 
 def test_the_suites_picture_has_the_chosen_clock(tmp_path: Path) -> None:

@@ -29,10 +29,11 @@ class Values:
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """A row with its values: {(part, reading): Values}; offline captions have the part `original` only."""
+    """A row with its values: {(part, reading): Values}; offline captions have the part `original` only; and notes."""
 
     row: Row
     values: Mapping[tuple[str, str], Values]
+    notes: tuple[str, ...] = ()
 
 
 class Meter:
@@ -80,7 +81,8 @@ class Meter:
                 values[SPLIT, reading] = dataclasses.replace(own, signature=line)
             for reading in READINGS:
                 values[LIVE, reading] = self._over_time(found, reading, row.segment_frames)
-        return Measured(row, values)
+        notes = coverage.strangers(self.written.keys(), found.items.keys())
+        return Measured(row, values, tuple(f"{row.path}: {note}" for note in notes))
 
     def _offline(self, references: inputs.References, found: inputs.Predicted, reading: str) -> Values:
         result = dense_captioning.evaluate(

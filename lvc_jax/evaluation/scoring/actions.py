@@ -3,7 +3,7 @@
 import functools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from lvc_jax.data import action_files, frame_files
 from lvc_jax.data.json_fields import read_json
 from lvc_jax.errors import InputError
-from lvc_jax.evaluation.scoring import uses
+from lvc_jax.evaluation.scoring import coverage, uses
 from lvc_jax.evaluation.scoring.options import Options
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics import average_precision_score as ap
@@ -26,10 +26,11 @@ _SEGMENTS = frozenset({uses.SEGMENTS})
 def instantaneous_accuracy(options: Options) -> Scored:
     """Detected segments slot by slot, beside the two baselines."""
     how = ia.reading("reference" if options.reference else "paper", options.slot)
-    annotated, subset, notes = _annotated(options)
-    detected = action_files.read_detections(options.predictions)
-    result = ia.score(annotated, detected, how, subset=subset)
+    part = _part(options, lenient=options.reference)
+    annotated, detected = part.videos, action_files.read_detections(options.predictions)
+    result = ia.score(annotated, detected, how, subset=part.subset)
     result.coverage["predictions_without_match"] = _without_match(annotated, detected)
+    notes = [*part.notes, *_strangers(part, detected)]
     return _scored(result, how.mode, notes, _accuracy_figures(result, annotated, detected, options.slot))
 
 
@@ -51,13 +52,15 @@ def average_precision(options: Options) -> Scored:
             raise InputError(f"--references: {len(options.references)} files; expected one for {ap.METRIC}")
         truth = frame_files.read(options.references[0])
         values = frame_files.same_classes(truth, frame_files.read(options.predictions), options.predictions)
+        notes += coverage.strangers(truth.videos.keys(), values.videos.keys())
         result = ap.score(truth.videos, values.videos, truth.classes, name, **chosen)
     else:
-        annotated, subset, notes = _annotated(options)
+        part = _part(options)
         detected = action_files.read_detections(options.predictions)
         clock = ia.reading(mode, options.slot).clock
-        result = ap.score_segments(annotated, detected, clock, name, subset=subset, **chosen)
-        result.coverage["predictions_without_match"] = _without_match(annotated, detected)
+        result = ap.score_segments(part.videos, detected, clock, name, subset=part.subset, **chosen)
+        result.coverage["predictions_without_match"] = _without_match(part.videos, detected)
+        notes = [*part.notes, *_strangers(part, detected)]
     by_class = {key: value for key, value in result.scores.items() if key.startswith(("AP/", "cAP/"))}
     figures = {"average_precision": functools.partial(plots_scores.bars, "Average precision", by_class)}
     holds = frozenset() if frames else _SEGMENTS
@@ -71,25 +74,50 @@ def _has_frames(path: str) -> bool:
     return isinstance(content, dict) and "frames" in content
 
 
-def _annotated(options: Options) -> tuple[action_files.Annotated, str, list[str]]:
-    """The annotated videos of the subset, its name, and notes. Without --subset: `Test` where there is one."""
+class _Part(NamedTuple):
+    """Annotated videos: those of the subset, its name, notes, and the names of the videos of other subsets."""
+
+    videos: action_files.Annotated
+    subset: str
+    notes: list[str]
+    others: frozenset[str]
+
+
+def _part(options: Options, *, lenient: bool = False) -> _Part:
+    """The subset that is asked for; without --subset `Test` where there is one, else everything.
+
+    Args:
+        options: name file and subset.
+        lenient: let no video be of the subset; a note names those that there are.
+
+    Raises:
+        InputError: a file that cannot be read; more than one; no video of the subset.
+    """
     if len(options.references) != 1:
         raise InputError(f"--references: {len(options.references)} files; expected one of online action detection")
     path = options.references[0]
     videos = action_files.read_annotations(path)
     sizes = Counter(record["subset"] for record in videos.values())
     if options.subset is None and (_SUBSET not in sizes or len(sizes) == 1):
-        return videos, "all", []
+        return _Part(videos, "all", [], frozenset())
     subset = _SUBSET if options.subset is None else options.subset
     known = ", ".join(f"{name!r} ({number} videos)" for name, number in sorted(sizes.items())) or "none"
-    if subset not in sizes and not options.reference:
+    if subset not in sizes and not lenient:
         raise InputError(f"{path}: no video of subset {subset!r}; subsets there: {known}")
     notes = []
     if subset not in sizes:
         notes = [f"No video of subset {subset!r} in {path}; subsets there: {known}."]
     elif options.subset is None:
         notes = [f"Subset {subset!r}, the default; subsets there: {known}."]
-    return {video: record for video, record in videos.items() if record["subset"] == subset}, subset, notes
+    own = {video: record for video, record in videos.items() if record["subset"] == subset}
+    return _Part(own, subset, notes, frozenset(videos.keys() - own.keys()))
+
+
+def _strangers(part: _Part, detected: Mapping[str, Any]) -> list[str]:
+    """The note on ids that do not meet; detections in videos of another subset are no strangers."""
+    # Where none meets at all, the metric says so itself.
+    known = [video for video in detected if video not in part.others]
+    return coverage.strangers(part.videos.keys(), known) if part.videos.keys() & detected.keys() else []
 
 
 def _without_match(annotated: Mapping[str, Any], detected: Mapping[str, Any]) -> int:

@@ -62,6 +62,7 @@ def text(options: Options) -> Found:
             f"the references have {next(iter(meant))!r}"
         )
     scorers, notes = chosen_scorers(options.scorers)
+    notes += coverage.strangers(meant.keys(), said.keys(), "ids")
     scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
     captions, sentences = [said.get(name, [""])[0] for name in names], [meant[name] for name in names]
     if options.reference:
@@ -94,8 +95,7 @@ def dense(options: Options) -> Found:
     annotated = inputs.read_annotations(options.references, lenient=not strict, timeless=not strict)
     references = inputs.as_written(annotated, keep_places=True)
     found = inputs.read_predictions(options.predictions, references, reversed_times=True, strangers=not strict)
-    if found.items and not found.items.keys() & references.keys():
-        notes = [*notes, "None of the predicted videos is annotated: do both files name videos alike?"]
+    notes += coverage.strangers(references.keys(), found.items.keys())
     scorer = PairScorer(scorers, reading=dense_captioning.version_named(version).reading)
     result = dense_captioning.evaluate(
         references,
@@ -125,13 +125,14 @@ def dense(options: Options) -> Found:
 def soda(options: Options) -> Found:
     """SODA; the reading `paper` is `strict`."""
     # Asked for, not a default that could be left out: without its extra METEOR is an error here.
-    scorers, _ = chosen_scorers(("METEOR",) if options.scorers is None else options.scorers)
+    scorers, notes = chosen_scorers(("METEOR",) if options.scorers is None else options.scorers)
     if len(scorers) != 1:
         raise InputError(f"--scorers={','.join(scorers)}: soda takes one scorer, METEOR by default")
     mode = "reference" if options.reference else "strict"
     annotated = inputs.read_annotations(options.references, lenient=options.reference, timeless=options.reference)
     references = inputs.as_written(annotated, keep_places=True)
     found = inputs.read_predictions(options.predictions, references, reversed_times=True)
+    notes += coverage.strangers(references.keys(), found.items.keys())
     scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
     result = soda_metric.evaluate(
         references,
@@ -156,6 +157,7 @@ def soda(options: Options) -> Found:
             **coverage.videos(references, found.items),
             **coverage.left_out(references, found.items, result.per_video),
         },
+        notes=tuple(notes),
         figures=figures,
         holds=frozenset(condition for condition, needed in holds.items() if needed & {*options.variants}),
     )
@@ -178,6 +180,7 @@ def live(options: Options) -> Found:
         annotated = inputs.read_annotations(options.references, lenient=mode == "reference")
         references = inputs.as_written(annotated, keep_places=False)
     found = inputs.read_predictions(options.predictions, references, reversed_times=clock == "prediction")
+    notes += coverage.strangers(references.keys(), found.items.keys())
     default = tuple(TOOLKIT_LABELS) if mode == "reference" else SCORERS
     scorers, missing = chosen_scorers(options.scorers, default)
     frames = found.segment_frames(options.segment_frames)

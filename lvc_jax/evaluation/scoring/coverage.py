@@ -17,6 +17,29 @@ def videos(references: Mapping[str, Any], predictions: Mapping[str, Sized]) -> d
     }
 
 
+def strangers(references: Collection[str], predictions: Collection[str], what: str = "videos") -> list[str]:
+    """A note where more than half of either side does not meet the other, as when the two spell ids differently.
+
+    Args:
+        references: ids that are annotated.
+        predictions: ids that are predicted.
+        what: what an id is of.
+    """
+    annotated, predicted = set(references), set(predictions)
+    sides = (
+        ("predicted", "annotated", [name for name in predictions if name not in annotated], len(predictions)),
+        ("annotated", "predicted", [name for name in references if name not in predicted], len(references)),
+    )
+    if not references or not predictions or not any(2 * len(alone) > number for *_, alone, number in sides):
+        return []
+    said = [
+        f"{len(alone)} of {number} {own} {what} are not {other} ({', '.join(map(repr, alone[:2]))})"
+        for own, other, alone, number in sides
+        if alone
+    ]
+    return [f"{', and '.join(said)}: do both files name {what} alike?"]
+
+
 def left_out(
     references: Mapping[str, Any], predictions: Mapping[str, Sized], scored: Collection[str]
 ) -> dict[str, int]:
