@@ -51,12 +51,8 @@ def main() -> None:
     lines = track(rows, "scoring", console=console, transient=True, disable=not console.is_terminal)
     measured = [_measure(meter, row) for row in lines]
     made = layout.all_tables(measured, shown)
-    notes = [
-        *files.overlooked(PREDICTIONS.value),
-        *meter.notes,
-        *notes,
-        *(note for own in measured for note in own.notes),
-    ]
+    notes = [*files.overlooked(PREDICTIONS.value), *meter.notes, *notes]
+    notes += [note for own in measured for note in own.notes]
     missing = {scorer: _NOT_INSTALLED for scorer in shown if scorer not in scorers}
     text = write.document(measured, made, REFERENCES.value, notes, missing)
     content = write.content(measured, made, REFERENCES.value, notes)

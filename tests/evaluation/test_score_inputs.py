@@ -204,6 +204,37 @@ def test_a_misspelt_subset_is_answered_with_those_there_are(tmp_path: Path, metr
     assert there in str(caught.value)
 
 
+@pytest.mark.parametrize("mode", ["reference", "paper"])
+def test_reversed_predictions_are_noted_by_every_metric_that_takes_them(tmp_path: Path, mode: str) -> None:
+    files = caption_files(tmp_path)
+    backwards = [*PREDICTIONS["v"], {"timestamp": [4, 0.5], "sentence": "a man runs"}]
+    own = {
+        **files,
+        "mode": mode,
+        "predictions": write(tmp_path / "q.json", {"results": {"v": backwards, "x": backwards}}),
+    }
+    own["scorers"] = "ROUGE-L"
+    note = "Predictions that end before they start: 1 (first: video 'v', item 3: 4 to 0.5 s): their tIoU with every event is 0."
+    for metric, more in (("dense_captioning", {}), ("soda", {}), ("live_score", {"clock": "prediction"})):
+        found = run(tmp_path, metric=metric, **own, **more)
+        assert note in found["notes"], metric
+        forwards = run(tmp_path, metric=metric, **own | more | {"predictions": files["predictions"]})
+        assert not any("end before" in text for text in forwards["notes"]), metric
+    for more in ({"metric": "live_score", "mode": "paper"}, {"mode": "paper", "segment_frames": 60}):
+        with pytest.raises(InputError, match=r"q\.json: video v: item 3: timestamp \[4, 0\.5\]: ends before it starts"):
+            run(tmp_path, **own | more)
+    actions = given(tmp_path, "instantaneous_accuracy", {})
+    said = [*DETECTED["u"], {"label": "A", "segment": [3, 2.5]}]
+    meaning = "they label no slot" + (", unless they end below 0." if mode == "reference" else ".")
+    for metric in ("instantaneous_accuracy", "average_precision"):
+        scores = run(tmp_path, metric=metric, mode=mode, **actions)["scores"]
+        odd = actions | {"predictions": write(tmp_path / "q.json", {"results": {"t": said, "u": said}})}
+        found = run(tmp_path, metric=metric, mode=mode, **odd)
+        note = f"Predictions that end before they start: 1 (first: video 'u', item 1: 3 to 2.5 s): {meaning}"
+        assert note in found["notes"], metric
+        assert found["scores"] == scores
+
+
 def test_the_suites_picture_has_the_chosen_clock(tmp_path: Path) -> None:
     said = {"v": PREDICTIONS["v"], "w": [{"timestamp": [3, 4], "sentence": "a man runs"}]}
     predictions = str(write(tmp_path / "p.json", {"results": said}))

@@ -81,8 +81,7 @@ class Meter:
                 values[SPLIT, reading] = dataclasses.replace(own, signature=line)
             for reading in READINGS:
                 values[LIVE, reading] = self._over_time(found, reading, row.segment_frames)
-        notes = coverage.strangers(self.written.keys(), found.items.keys())
-        return Measured(row, values, tuple(f"{row.path}: {note}" for note in notes))
+        return Measured(row, values, tuple(f"{row.path}: {note}" for note in found.notes(self.written)))
 
     def _offline(self, references: inputs.References, found: inputs.Predicted, reading: str) -> Values:
         result = dense_captioning.evaluate(

@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from lvc_jax.data import action_files, frame_files
 from lvc_jax.data.json_fields import read_json
 from lvc_jax.errors import InputError
-from lvc_jax.evaluation.scoring import coverage, uses
+from lvc_jax.evaluation.scoring import coverage, inputs, uses
 from lvc_jax.evaluation.scoring.options import Options
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics import average_precision_score as ap
 from lvc_jax.metrics import instantaneous_accuracy as ia
+from lvc_jax.metrics.instantaneous_accuracy_slots import Clock
 from lvc_jax.metrics.result import Result
 from lvc_jax.outputs import plots_actions, plots_scores
 
@@ -30,7 +31,7 @@ def instantaneous_accuracy(options: Options) -> Scored:
     annotated, detected = part.videos, action_files.read_detections(options.predictions)
     result = ia.score(annotated, detected, how, subset=part.subset)
     result.coverage["predictions_without_match"] = _without_match(annotated, detected)
-    notes = [*part.notes, *_strangers(part, detected)]
+    notes = [*part.notes, *_notes(part, detected, how.clock)]
     return _scored(result, how.mode, notes, _accuracy_figures(result, annotated, detected, options.slot))
 
 
@@ -60,7 +61,7 @@ def average_precision(options: Options) -> Scored:
         clock = ia.reading(mode, options.slot).clock
         result = ap.score_segments(part.videos, detected, clock, name, subset=part.subset, **chosen)
         result.coverage["predictions_without_match"] = _without_match(part.videos, detected)
-        notes = [*part.notes, *_strangers(part, detected)]
+        notes = [*part.notes, *_notes(part, detected, clock)]
     by_class = {key: value for key, value in result.scores.items() if key.startswith(("AP/", "cAP/"))}
     figures = {"average_precision": functools.partial(plots_scores.bars, "Average precision", by_class)}
     holds = frozenset() if frames else _SEGMENTS
@@ -113,11 +114,15 @@ def _part(options: Options, *, lenient: bool = False) -> _Part:
     return _Part(own, subset, notes, frozenset(videos.keys() - own.keys()))
 
 
-def _strangers(part: _Part, detected: Mapping[str, Any]) -> list[str]:
-    """The note on ids that do not meet; detections in videos of another subset are no strangers."""
+def _notes(part: _Part, detected: Mapping[str, Any], clock: Clock) -> list[str]:
+    """On ids that hardly meet, where detections in videos of another subset are no strangers, and on reversed times."""
     # Where none meets at all, the metric says so itself.
     known = [video for video in detected if video not in part.others]
-    return coverage.strangers(part.videos.keys(), known) if part.videos.keys() & detected.keys() else []
+    strangers = coverage.strangers(part.videos.keys(), known) if part.videos.keys() & detected.keys() else []
+    scored = {video: own for video, own in detected.items() if video in part.videos}
+    # A time below 0 is one from the end of the video, as in a Python slice.
+    meaning = "they label no slot" + (", unless they end below 0" if clock.raster == "floor" else "")
+    return [*strangers, *inputs.reversed_notes(scored, "segment", meaning)]
 
 
 def _without_match(annotated: Mapping[str, Any], detected: Mapping[str, Any]) -> int:

@@ -95,7 +95,7 @@ def dense(options: Options) -> Found:
     annotated = inputs.read_annotations(options.references, lenient=not strict, timeless=not strict)
     references = inputs.as_written(annotated, keep_places=True)
     found = inputs.read_predictions(options.predictions, references, reversed_times=True, strangers=not strict)
-    notes += coverage.strangers(references.keys(), found.items.keys())
+    notes += found.notes(references)
     scorer = PairScorer(scorers, reading=dense_captioning.version_named(version).reading)
     result = dense_captioning.evaluate(
         references,
@@ -132,7 +132,7 @@ def soda(options: Options) -> Found:
     annotated = inputs.read_annotations(options.references, lenient=options.reference, timeless=options.reference)
     references = inputs.as_written(annotated, keep_places=True)
     found = inputs.read_predictions(options.predictions, references, reversed_times=True)
-    notes += coverage.strangers(references.keys(), found.items.keys())
+    notes += found.notes(references)
     scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
     result = soda_metric.evaluate(
         references,
@@ -180,7 +180,7 @@ def live(options: Options) -> Found:
         annotated = inputs.read_annotations(options.references, lenient=mode == "reference")
         references = inputs.as_written(annotated, keep_places=False)
     found = inputs.read_predictions(options.predictions, references, reversed_times=clock == "prediction")
-    notes += coverage.strangers(references.keys(), found.items.keys())
+    notes += found.notes(references)
     default = tuple(TOOLKIT_LABELS) if mode == "reference" else SCORERS
     scorers, missing = chosen_scorers(options.scorers, default)
     frames = found.segment_frames(options.segment_frames)

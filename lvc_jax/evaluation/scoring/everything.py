@@ -36,7 +36,7 @@ def score(options: Options) -> tuple[Scored, suite.SegmentFrames]:
             f"--segment_frames is missing, and the header of {options.predictions} does not name one "
             '({"header": {"segment_frames": 150}, "results": ...})'
         )
-    notes = [*inputs.repair_notes(repairs), *coverage.strangers(references.keys(), found.items.keys())]
+    notes = [*inputs.repair_notes(repairs), *found.notes(references)]
     scorers = None if options.scorers is None else chosen_scorers(options.scorers)[0]
     reading = Reading(frames, **options.live(scorers=scorers))
     rule = _rule(options, found)

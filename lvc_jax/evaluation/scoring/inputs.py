@@ -9,6 +9,7 @@ from typing import Any
 from lvc_jax.data import annotations, annotations_formats
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation import suite
+from lvc_jax.evaluation.scoring import coverage
 from lvc_jax.outputs import predictions
 
 References = dict[str, dict[str, Any]]
@@ -22,6 +23,12 @@ class Predicted:
     path: str
     header: Mapping[str, Any]
     items: dict[str, list[Any]]
+
+    def notes(self, references: Mapping[str, Any]) -> list[str]:
+        """What is to be said of the predictions beside these annotated videos: ids and times that hardly fit."""
+        scored = {video: own for video, own in self.items.items() if video in references}
+        strangers = coverage.strangers(references.keys(), self.items.keys())
+        return [*strangers, *reversed_notes(scored, "timestamp", "their tIoU with every event is 0")]
 
     def segment_frames(self, asked: str | None = None) -> suite.SegmentFrames | None:
         """The Δt of the file: what was asked for, or else what the header says; None where neither says one.
@@ -62,7 +69,8 @@ def read_predictions(
     Args:
         path: the file.
         references: videos that are annotated; at least one of them must be in the file, unless it is empty.
-        reversed_times: let a timestamp end before it starts, for metrics that say what that means.
+        reversed_times: let a timestamp end before it starts; `Predicted.notes` says so. Where slots are of time such a
+            caption has no place, and it is refused.
         strangers: let none of the videos be annotated, for metrics that say what that means.
 
     Raises:
@@ -79,6 +87,29 @@ def read_predictions(
             f"the references have {next(iter(references))!r}"
         )
     return Predicted(path, header, dict(items))
+
+
+def reversed_notes(items: Mapping[str, Sequence[Mapping[str, Any]]], field: str, meaning: str) -> list[str]:
+    """The note on predictions that end before they start; every metric that takes them says so by it.
+
+    Args:
+        items: {video: its predictions}, of the videos that are scored.
+        field: that holds [start, end].
+        meaning: what they count for.
+    """
+    found = [
+        (video, index, item[field])
+        for video, own in items.items()
+        for index, item in enumerate(own)
+        if item[field][1] < item[field][0]
+    ]
+    if not found:
+        return []
+    video, index, times = found[0]
+    return [
+        f"Predictions that end before they start: {len(found)} (first: video {video!r}, item {index}: "
+        f"{times[0]:g} to {times[1]:g} s): {meaning}."
+    ]
 
 
 def read_annotations(paths: Sequence[str], *, lenient: bool = False, timeless: bool = False) -> list[AnnotationFile]:
