@@ -5,7 +5,7 @@ descending score. Calibrated (De Geest et al. 2016): precision w·TP/(w·TP + FP
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -247,10 +247,24 @@ def scored_classes(
     ignore: Sequence[str] = (),
     stages: bool = False,
 ) -> dict[str, int]:
-    """The classes that are part of the mean, and their columns; arguments and errors as in `per_class`.
+    """The classes that are part of the mean, and their columns: what `per_class` and `per_stage` are given.
 
-    With `stages` those of the mean of a stage: the programs leave no class out of it.
+    Args:
+        truth: frames by classes, 0 or 1; a frame may have several.
+        scores: frames by classes.
+        classes: names of the columns.
+        implementation: a name in `IMPLEMENTATIONS`.
+        background: the class that no mean contains; None: the first.
+        ignore: further classes to leave out, such as the one of ambiguous frames.
+        stages: those of the mean of a stage; the programs leave no class out of it.
+
+    Returns:
+        {class: column}; classes without a positive frame as the implementation has them.
+
+    Raises:
+        InputError: shapes or names that do not fit.
     """
+    truth, scores = array(truth, "labels"), array(scores, "scores")
     how = rules(implementation)
     skip = how.empty == "skip" and (how.defined or not stages)
     if truth.ndim != 2 or truth.shape != scores.shape or truth.shape[1] != len(classes):
@@ -272,34 +286,29 @@ def scored_classes(
 def per_class(
     truth: Bool[np.ndarray, "n c"],
     scores: Float[np.ndarray, "n c"],
-    classes: Sequence[str],
+    columns: Mapping[str, int],
     implementation: str = "standard",
     *,
-    background: str | None = None,
-    ignore: Sequence[str] = (),
     calibrated: bool = False,
 ) -> dict[str, float]:
-    """AP of every class that is part of the mean.
+    """AP of the classes.
 
     Args:
         truth: frames by classes, 0 or 1; a frame may have several.
         scores: frames by classes.
-        classes: names of the columns.
+        columns: {class: its column}, from `scored_classes`.
         implementation: a name in `IMPLEMENTATIONS`.
-        background: the class that no mean contains; None: the first.
-        ignore: further classes to leave out, such as the one of ambiguous frames.
         calibrated: calibrated AP.
 
     Returns:
-        {class: AP}; classes without a positive frame as the implementation has them.
+        {class: AP}.
 
     Raises:
-        InputError: shapes, values or names that do not fit.
+        InputError: shapes or values that do not fit, or an implementation without calibrated AP.
     """
     truth, scores = array(truth, "labels"), array(scores, "scores")
-    kept = scored_classes(truth, scores, classes, implementation, background=background, ignore=ignore)
     one = calibrated_average_precision if calibrated else average_precision
-    return {name: one(truth[:, column], scores[:, column], implementation) for name, column in kept.items()}
+    return {name: one(truth[:, column], scores[:, column], implementation) for name, column in columns.items()}
 
 
 def mean(values: dict[str, float]) -> float:

@@ -84,19 +84,21 @@ def score(
     truth = np.concatenate([part[0] for part in parts.values()])
     values = np.concatenate([part[1] for part in parts.values()])
     chosen: dict[str, Any] = {"background": background, "ignore": ignore}
+    columns = ap.scored_classes(truth, values, classes, implementation, **chosen)
+    if not columns and how.defined:
+        raise InputError(f"{METRIC}: no frame of any class to score (subset {subset})")
+    staged = ap.scored_classes(truth, values, classes, implementation, stages=True, **chosen) if per_stage else {}
     kinds = [("", False)] if how.calibrated_ties is None else [("", False), ("c", True)]
     scores: dict[str, float] = {}
     for letter, calibrated in kinds:
-        by_class = ap.per_class(truth, values, classes, implementation, calibrated=calibrated, **chosen)
-        if not by_class and how.defined:
-            raise InputError(f"{METRIC}: no frame of any class to score (subset {subset})")
+        by_class = ap.per_class(truth, values, columns, implementation, calibrated=calibrated)
         scores[f"{letter}mAP"] = ap.mean(by_class)
         scores |= {f"{letter}AP/{name}": value for name, value in by_class.items()}
         if per_stage:
             lengths = [len(part[0]) for part in parts.values()]
             starts = np.cumsum([0, *lengths[:-1]]) if how.cut else (0,)
             by_stage = stages.per_stage(
-                truth, values, classes, implementation, calibrated=calibrated, starts=list(starts), **chosen
+                truth, values, staged, implementation, calibrated=calibrated, starts=list(starts)
             )
             scores |= {f"{letter}mAP/stage_{number}": value for number, value in enumerate(by_stage)}
     return Result(
@@ -150,10 +152,9 @@ def _video(
 
 def _own(truth: np.ndarray, values: np.ndarray, classes: Sequence[str], chosen: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {"frames": len(truth)}
-    for name, calibrated in (("mAP", False), ("cmAP", True)):
-        by_class = ap.per_class(truth, values, classes, calibrated=calibrated, **chosen)
-        if by_class:
-            result[name] = ap.mean(by_class)
+    columns = ap.scored_classes(truth, values, classes, **chosen)
+    for name, calibrated in (("mAP", False), ("cmAP", True)) if columns else ():
+        result[name] = ap.mean(ap.per_class(truth, values, columns, calibrated=calibrated))
     return result
 
 

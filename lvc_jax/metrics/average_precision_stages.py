@@ -1,6 +1,6 @@
 """Average precision by the stage of an action: how well its first tenth is known, its second, and so on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -58,24 +58,29 @@ def _of_runs(
 def per_stage(
     truth: Bool[np.ndarray, "n c"],
     scores: Float[np.ndarray, "n c"],
-    classes: Sequence[str],
+    columns: Mapping[str, int],
     implementation: str = "standard",
     *,
-    background: str | None = None,
-    ignore: Sequence[str] = (),
     calibrated: bool = False,
     starts: Sequence[int] = (0,),
 ) -> list[float]:
-    """The mean over classes for each of the ten stages; arguments as in `average_precision.per_class`.
+    """The mean over classes for each of the ten stages.
+
+    Args:
+        truth, scores, columns, implementation, calibrated: as in `average_precision.per_class`; the columns are those
+            of `scored_classes` with `stages`.
+        starts: frames where videos begin; a run ends there.
 
     Returns:
         Ten fractions, for the stages 0 to 0.1, 0.1 to 0.2, ...
+
+    Raises:
+        InputError: values that do not fit, or an implementation without calibrated AP.
     """
     truth, scores = ap.array(truth, "labels"), ap.array(scores, "scores")
-    kept = ap.scored_classes(truth, scores, classes, implementation, background=background, ignore=ignore, stages=True)
     truth, scores = ap.checked(truth, scores, "all classes")
     values: list[dict[str, float]] = [{} for _ in STAGES]
-    for name, column in kept.items():
+    for name, column in columns.items():
         own, ranked = truth[:, column], scores[:, column]
         # A stage has all background frames, and before those of the action.
         negatives = np.sort(ranked[~own])

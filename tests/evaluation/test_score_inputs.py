@@ -214,7 +214,10 @@ def test_reversed_predictions_are_noted_by_every_metric_that_takes_them(tmp_path
         "predictions": write(tmp_path / "q.json", {"results": {"v": backwards, "x": backwards}}),
     }
     own["scorers"] = "ROUGE-L"
-    note = "Predictions that end before they start: 1 (first: video 'v', item 3: 4 to 0.5 s): their tIoU with every event is 0."
+    note = (
+        "Predictions that end before they start: 1 (first: video 'v', item 3: 4 to 0.5 s): "
+        "their tIoU with every event is 0."
+    )
     for metric, more in (("dense_captioning", {}), ("soda", {}), ("live_score", {"clock": "prediction"})):
         found = run(tmp_path, metric=metric, **own, **more)
         assert note in found["notes"], metric

@@ -47,9 +47,9 @@ def test_golden_several_classes(golden: dict) -> None:
     for case in golden["multi_class"]:
         names = case["class_names"]
         ignore = [names[case["ignore_index"]]] if case["ignore_index"] >= 0 else []
-        values = ap.per_class(
-            np.array(case["ground_truth"]), np.array(case["prediction"]), names, "lstr", ignore=ignore
-        )
+        truth, scores = np.array(case["ground_truth"]), np.array(case["prediction"])
+        columns = ap.scored_classes(truth, scores, names, "lstr", ignore=ignore)
+        values = ap.per_class(truth, scores, columns, "lstr")
         assert values == pytest.approx(case["out"]["per_class_AP"], abs=1e-15)
         assert ap.mean(values) == pytest.approx(case["out"]["mean_AP"], abs=1e-15)
         result = score_module.score(
@@ -170,14 +170,26 @@ def test_stages_are_average_precision_of_their_frames(seed: int, name: str, cali
     scores = np.where(rng.random(truth.shape) < 0.1, -np.inf, rng.integers(-3, 4, truth.shape) / 4)
     one = ap.calibrated_average_precision if calibrated else ap.average_precision
     starts = [0, len(truth) // 2]
-    found = stages.per_stage(truth, scores, CLASSES[:3], name, calibrated=calibrated, starts=starts)
     kept = ap.scored_classes(truth, scores, CLASSES[:3], name, stages=True)
+    found = stages.per_stage(truth, scores, kept, name, calibrated=calibrated, starts=starts)
     for value, (begin, end) in zip(found, stages.STAGES):
         expected = []
         for column in kept.values():
             frames = stages.stage_frames(truth[:, column], begin, end, starts)
             expected.append(one(truth[frames, column], scores[frames, column], name))
         np.testing.assert_allclose(value, np.mean(expected) if expected else math.nan, rtol=0, atol=1e-15)
+
+
+def test_columns_are_chosen_once() -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = rng.integers(0, 2, (30, 3)), rng.random((30, 3))
+    for name, columns in (("oadtr", {"c": 2}), ("standard", {"c": 2, "a": 0})):
+        found = ap.per_class(truth, scores, columns, name)
+        assert found == {key: ap.average_precision(truth[:, k], scores[:, k], name) for key, k in columns.items()}
+        one_by_one = [stages.per_stage(truth, scores, {key: k}, name) for key, k in columns.items()]
+        assert stages.per_stage(truth, scores, columns, name) == pytest.approx(np.mean(one_by_one, axis=0), abs=1e-15)
+    with pytest.raises(InputError, match=r"labels: rows of unequal length"):
+        ap.scored_classes([[1], [0, 1]], scores, CLASSES[:3])
 
 
 def test_lstr_leaves_no_class_out_of_a_stage() -> None:
