@@ -23,10 +23,9 @@ from absl import flags
 from lvc_jax import cli
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation import table
-from lvc_jax.evaluation.scoring import actions, captions, everything, uses
+from lvc_jax.evaluation.scoring import actions, captions, everything, java, uses
 from lvc_jax.evaluation.scoring import show as terminal
 from lvc_jax.evaluation.scoring.inputs import naming
-from lvc_jax.evaluation.scoring.java import compare
 from lvc_jax.evaluation.scoring.options import METRICS, MODES, Options
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.files import check_writable
@@ -117,9 +116,12 @@ def _score(metric: str | None, options: Options) -> tuple[Scored, str | None]:
     if metric is None:
         scored, frames = everything.score(options)
         return scored, str(frames)
+    verify = FLAGS["verify-with-java"].value
+    if verify:
+        java.check(options.scorers)
     scored, scorer = _CAPTIONS[metric](options)
-    if FLAGS["verify-with-java"].value:
-        scored = dataclasses.replace(scored, more={**scored.more, "java": compare(scorer)})
+    if verify:
+        scored = dataclasses.replace(scored, more={**scored.more, "java": java.compare(scorer)})
     return scored, None
 
 

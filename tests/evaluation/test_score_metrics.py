@@ -12,6 +12,7 @@ from lvc_jax.evaluation import suite
 from lvc_jax.evaluation.scoring import options, show
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics.text import meteor
+from lvc_jax.metrics.text.meteor import sources
 from tests.evaluation.score_runs import CAPTIONS, METRICS, caption_files, given, run, write
 from tests.extras import needs_java, needs_meteor
 
@@ -249,6 +250,22 @@ def test_meteor_without_its_extra(tmp_path: Path, files: dict[str, str], monkeyp
     for metric in CAPTIONS:
         with pytest.raises(InputError, match=r"lvc-jax\[meteor\]"):
             run(tmp_path, **given(tmp_path, metric, files) | {"metric": metric, "scorers": "METEOR"})
+
+
+@pytest.mark.parametrize("scorers", [{}, {"scorers": "METEOR,CIDEr"}])
+def test_the_check_says_what_it_lacks(
+    tmp_path: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch, scorers: dict[str, str]
+) -> None:
+    own = {**given(tmp_path, "text", files), "metric": "text"}
+    del own["scorers"]
+    monkeypatch.setattr("lvc_jax.metrics.text.meteor.sources.find", lambda: None)
+    with pytest.raises(InputError, match=r"--verify-with-java: .*pycocoevalcap.*pip install 'lvc-jax\[meteor\]'"):
+        run(tmp_path, "--verify-with-java", **own, **scorers)
+    place = tmp_path / "meteor"
+    monkeypatch.setattr("lvc_jax.metrics.text.meteor.sources.find", lambda: sources.Files(place, place))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"--verify-with-java: METEOR: java: not found.*install a Java runtime"):
+        run(tmp_path, "--verify-with-java", **own, **scorers)
 
 
 def test_flags_last_for_one_run() -> None:
