@@ -3,10 +3,13 @@
 JSON, in any of these forms: {id: sentence}, {id: [sentence, ...]}, {id: [{"caption": sentence}, ...]} (the toolkits'
 own form), a list [{"image_id": id, "caption": sentence}, ...] (COCO results), {"annotations": that list} (COCO
 annotations). "sentence" may stand for "caption", "id" or "video_id" for "image_id". Any other file than .json is plain
-text, a sentence a line; the number of the line, from 1, is its id.
+text, a sentence a line; the number of the line, from 1, is its id. The line feed that ends the file begins no further
+sentence; blank lines before it are sentences, for lines are paired by number (see `blank_end`).
 """
 
+import itertools
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,16 @@ def read(path: str | os.PathLike) -> dict[str, list[str]]:
         values = value if isinstance(value, list) else [value]
         result[name] = [_text(f"{where}: id {name!r}: item {index}", item) for index, item in enumerate(values)]
     return _filled(where, result)
+
+
+def blank_end(sentences: Mapping[str, Sequence[str]]) -> int:
+    """How many of the last lines of a file of lines are blank.
+
+    Args:
+        sentences: of the file, as `read` gives them.
+    """
+    lines = reversed(list(sentences.values()))
+    return sum(1 for _ in itertools.takewhile(lambda own: not own[0].strip(), lines))
 
 
 def _read_lines(where: str) -> dict[str, list[str]]:

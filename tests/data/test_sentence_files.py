@@ -38,6 +38,16 @@ def test_lines_of_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "lines", "blank"),
+    [("a\nb", 2, 0), ("a\nb\n", 2, 0), ("a\n\nb\r\n", 3, 0), ("a\nb\n\n", 3, 1), ("a\n \r\n\n", 3, 2), ("\n", 1, 1)],
+)
+def test_the_line_feed_at_the_end_is_no_sentence(tmp_path: Path, text: str, lines: int, blank: int) -> None:
+    (tmp_path / "c.txt").write_bytes(text.encode())
+    found = sentence_files.read(tmp_path / "c.txt")
+    assert (len(found), sentence_files.blank_end(found)) == (lines, blank)
+
+
+@pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("c.json", "{}", "no captions"),

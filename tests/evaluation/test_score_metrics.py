@@ -180,6 +180,20 @@ def test_files_of_lines_have_as_many(tmp_path: Path) -> None:
     assert run(tmp_path, metric="text", **files)["scores"]["BLEU-1"] == pytest.approx(0.75)
 
 
+def test_blank_lines_at_the_end_count_and_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("a man\na dog\n\n")
+    (tmp_path / "r.txt").write_text("a man\na dog\n")
+    files = {"predictions": tmp_path / "p.txt", "references": tmp_path / "r.txt", "scorers": "BLEU-1"}
+    with pytest.raises(InputError, match=r"r\.txt: 2 lines, .*p\.txt has 3 \(the last 1 blank\): lines are paired"):
+        run(tmp_path, metric="text", **files)
+    (tmp_path / "r.txt").write_text("a man\na dog\na cat\n")
+    found = run(tmp_path, metric="text", **files)
+    assert found["notes"] == [f"{tmp_path / 'p.txt'}: blank lines at its end: 1; each counts."]
+    assert len(found["per_video"]) == 3
+    (tmp_path / "p.txt").write_text("a man\n\na cat\n")
+    assert run(tmp_path, metric="text", **files)["notes"] == []
+
+
 def test_predictions_without_any_annotated_video(tmp_path: Path, files: dict[str, str]) -> None:
     stranger = write(tmp_path / "q.json", {"results": {"zz": []}})
     for metric in CAPTIONS:

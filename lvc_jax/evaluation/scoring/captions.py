@@ -1,7 +1,7 @@
 """The caption metrics of `score`: files in, `Scored` out."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,14 +30,30 @@ def _mode(options: Options) -> str:
     return "reference" if options.reference else "paper"
 
 
-def _check_lines(options: Options, numbers: list[int]) -> None:
-    """Lines are paired by their number alone: after a lost one every pair would be a wrong one."""
-    for path, number in zip(options.references, numbers[1:], strict=True):
-        if sentence_files.is_lines(path) and sentence_files.is_lines(options.predictions) and number != numbers[0]:
+def _check_lines(options: Options, files: Sequence[Mapping[str, Sequence[str]]]) -> list[str]:
+    """Notes on blank lines at the end of files of lines, which count as all others do.
+
+    Args:
+        options: name the files.
+        files: what was read of the predictions, then of the references.
+
+    Raises:
+        InputError: lines are paired by their number alone: after a lost one every pair would be a wrong one.
+    """
+    paths = (options.predictions, *options.references)
+    blanks = [sentence_files.blank_end(own) if sentence_files.is_lines(path) else 0 for path, own in zip(paths, files)]
+
+    def number(place: int) -> str:
+        return f"{len(files[place])}" + (f" (the last {blanks[place]} blank)" if blanks[place] else "")
+
+    for place, path in enumerate(paths):
+        lines = sentence_files.is_lines(path) and sentence_files.is_lines(paths[0])
+        if lines and len(files[place]) != len(files[0]):
             raise InputError(
-                f"{path}: {number} lines, {options.predictions} has {numbers[0]}: lines are paired by number; give as "
+                f"{path}: {number(place)} lines, {paths[0]} has {number(0)}: lines are paired by number; give as "
                 "many, or files with ids (.json)"
             )
+    return [f"{path}: blank lines at its end: {own}; each counts." for path, own in zip(paths, blanks) if own]
 
 
 def text(options: Options) -> Found:
@@ -47,7 +63,7 @@ def text(options: Options) -> Found:
     """
     said = sentence_files.read(options.predictions)
     files = [sentence_files.read(path) for path in options.references]
-    _check_lines(options, [len(said), *map(len, files)])
+    blank = _check_lines(options, [said, *files])
     meant = {name: [text for file in files for text in file.get(name, ())] for file in files for name in file}
     several = next((name for name, own in said.items() if len(own) != 1), None)
     if several is not None:
@@ -62,7 +78,7 @@ def text(options: Options) -> Found:
             f"the references have {next(iter(meant))!r}"
         )
     scorers, notes = chosen_scorers(options.scorers)
-    notes += coverage.strangers(meant.keys(), said.keys(), "ids")
+    notes += [*blank, *coverage.strangers(meant.keys(), said.keys(), "ids")]
     scorer = PairScorer(scorers, reading="reference" if options.reference else "standard")
     captions, sentences = [said.get(name, [""])[0] for name in names], [meant[name] for name in names]
     if options.reference:
