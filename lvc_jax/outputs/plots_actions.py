@@ -54,13 +54,20 @@ def instantaneous_accuracy(
             {"weighted IA": first["weighted_IA"], "IA": first["IA"]},
             (("#2563eb", "-"), (GREY, "-")),
         )
-        axes["one"].set(title=f"(a) {plain(name or 'no detector')}", ylabel="accuracy so far (%)")
+        if name is not None:
+            axes["one"].legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+        axes["one"].set_title(f"(a) {plain(name or 'no detector')}", pad=22)
+        axes["one"].set_ylabel("accuracy so far (%)")
         axes["one"].tick_params(labelbottom=False)
         axes["one"].set_xlim(0, end)
         _strips(axes["strips"], annotated, detected)
         _lines(axes["all"], slot, {key: curve["weighted_IA"] for key, curve in curves.items()}, _STYLES)
         axes["all"].set(title="(b) weighted IA", xlabel="time (s)")
         axes["all"].set_xlim(0, end)
+        if curves:
+            # Beside the panel, whose curves may be anywhere.
+            lines = axes["all"].get_legend_handles_labels()
+            figure.legend(*lines, frameon=False, fontsize=8, loc="outside right upper")
         figure.suptitle(plain(title))
     return figure
 
@@ -84,8 +91,6 @@ def _lines(axes: Axes, slot: float, lines: Mapping[str, Sequence[float]], styles
     axes.set_ylim(0, 102)
     axes.grid(axis="y", color=FAINT, linewidth=0.8)
     bare(axes)
-    if lines:
-        axes.legend(frameon=False, fontsize=8, loc="best")
 
 
 def _strips(axes: Axes, annotated: Sequence[Mapping[str, Any]], detected: Sequence[Mapping[str, Any]]) -> None:
@@ -111,6 +116,6 @@ def _strips(axes: Axes, annotated: Sequence[Mapping[str, Any]], detected: Sequen
             frameon=False,
             fontsize=6,
             loc="upper left",
-            bbox_to_anchor=(0, -0.75),
+            bbox_to_anchor=(0, -0.95),
             borderpad=0,
         )

@@ -40,18 +40,20 @@ def bars(title: str, scores: Mapping[str, float | None]) -> Figure:
     return figure
 
 
-def over_thresholds(thresholds: Sequence[float], scores: Mapping[str, Sequence[float]]) -> Figure:
+def over_thresholds(thresholds: Sequence[float], scores: Mapping[str, Sequence[float]], title: str = "") -> Figure:
     """Scores at each tIoU threshold, one line each; precision and recall beside the text scorers.
 
     Args:
         thresholds: tIoU.
         scores: {name: fractions, one for each threshold}.
+        title: of the picture.
 
     Returns:
         The figure; `plots.save` writes it.
     """
     with matplotlib.rc_context(FONT):
         figure = new_figure(9, 3.6)
+        figure.suptitle(plain(title))
         parts = figure.subplots(1, 2)
         where = {name: int(name in ("precision", "recall")) for name in scores}
         for index, (name, values) in enumerate(scores.items()):
@@ -59,8 +61,8 @@ def over_thresholds(thresholds: Sequence[float], scores: Mapping[str, Sequence[f
             parts[where[name]].plot(
                 thresholds, [100 * value for value in values], style, marker="o", markersize=4, label=name
             )
-        for axes, title in zip(parts, ("Captions", "Localisation")):
-            axes.set(title=title, xlabel="tIoU", ylabel="score (x 100)")
+        for axes, part in zip(parts, ("Captions", "Localisation")):
+            axes.set(title=part, xlabel="tIoU", ylabel="score (x 100)")
             axes.set_xticks(list(thresholds))
             axes.set_ylim(bottom=0)
             axes.grid(axis="y", color=FAINT)

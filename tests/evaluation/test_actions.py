@@ -107,6 +107,27 @@ def test_figure_2() -> None:
     assert plots.png(figure).startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("number", [1, 6])
+def test_the_legends_are_beside_the_curves(number: int) -> None:
+    rng = np.random.default_rng(0)
+    names = ["model", "verbalised arg-max", "model, shuffled features", "most frequent caption", "silent", "perfect"]
+    curves = {name: {"IA": rng.random(60).tolist(), "weighted_IA": rng.random(60).tolist()} for name in names[:number]}
+    segments = [{"segment": [k, k + 1], "label": f"action {k}"} for k in range(12)]
+    figure = plots_actions.instantaneous_accuracy("Video a", 0.5, curves, segments, segments)
+    plots.png(figure)
+    panels = {axes.get_title()[:3]: axes for axes in figure.axes}
+    (beside,) = figure.legends
+    assert [text.get_text() for text in beside.get_texts()] == list(curves)
+    for legend in (beside, panels["(a)"].get_legend(), panels[""].get_legend()):
+        own = legend.get_window_extent()
+        assert figure.bbox.x0 <= own.x0 and own.x1 <= figure.bbox.x1 and own.y0 >= figure.bbox.y0
+        for axes in figure.axes:
+            box = axes.get_window_extent()
+            assert min(own.x1, box.x1) <= max(own.x0, box.x0) or min(own.y1, box.y1) <= max(own.y0, box.y0)
+    title, own = panels["(a)"].title.get_window_extent(), panels["(a)"].get_legend().get_window_extent()
+    assert title.y0 >= own.y1 - 4
+
+
 @pytest.mark.parametrize(
     "curves", [{}, {"nothing": {"IA": [], "weighted_IA": []}}, {"x": {"IA": [1.0], "weighted_IA": [1.0]}}]
 )

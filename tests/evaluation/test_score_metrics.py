@@ -1,6 +1,7 @@
 """The score command by metric: the file's form, defaults, notes, pictures, METEOR beside the original program."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 from lvc_jax import score
 from lvc_jax.errors import InputError
 from lvc_jax.evaluation import suite
-from lvc_jax.evaluation.scoring import options, show
+from lvc_jax.evaluation.scoring import actions, captions, everything, options, show
+from lvc_jax.evaluation.scoring.options import Options
 from lvc_jax.evaluation.scoring.scored import Scored
 from lvc_jax.metrics.text import meteor
 from lvc_jax.metrics.text.meteor import sources
-from tests.evaluation.score_runs import CAPTIONS, METRICS, caption_files, given, run, write
+from tests.evaluation.score_runs import CAPTIONS, METRICS, PREDICTIONS, caption_files, given, run, write
 from tests.extras import needs_java, needs_meteor
 
 
@@ -215,6 +217,35 @@ def test_pictures(tmp_path: Path, files: dict[str, str], metric: str) -> None:
     assert pictures and all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
     if metric == "live_score":
         assert [path.stem for path in pictures] == ["live_score_best", "live_score_median", "live_score_worst"]
+
+
+@pytest.mark.parametrize("mode", ["reference", "paper"])
+def test_pictures_say_rank_and_mode(tmp_path: Path, files: dict[str, str], mode: str) -> None:
+    said = {"v": PREDICTIONS["v"], "w": [{"timestamp": [3, 4], "sentence": "a man runs"}]}
+    own = {"predictions": str(write(tmp_path / "q.json", {"results": said})), "references": [str(tmp_path / "r.json")]}
+
+    def titles(score: Callable, **more: object) -> list[str]:
+        found = score(Options(**own | more, mode=mode, scorers=["ROUGE-L"]))
+        figures = (found[0] if isinstance(found, tuple) else found).figures.values()
+        return [drawn.get_suptitle() or drawn.axes[0].get_title() for drawn in (draw() for draw in figures)]
+
+    best, median, worst = titles(captions.live)
+    first, last = ("v", "w") if mode == "paper" else ("w", "v")
+    assert best == f"Video {first}, best of 2 by mean LS, mode {mode}"
+    assert median == worst == f"Video {last}, median and worst of 2 by mean LS, mode {mode}"
+    evaluator = "strict" if mode == "paper" else "2018"
+    assert titles(captions.dense) == [f"Dense captioning, {evaluator}"]
+    assert titles(captions.soda) == [f"SODA, mode {mode}"]
+    text = given(tmp_path, "text", files)
+    paths = {"predictions": text["predictions"], "references": [text["references"]]}
+    assert titles(captions.text, **paths) == [f"Captions, mode {mode}"]
+    segments = given(tmp_path, "average_precision", files)
+    paths = {"predictions": segments["predictions"], "references": [segments["references"]]}
+    assert titles(actions.instantaneous_accuracy, **paths) == [f"Video u, median of 1 by weighted aIA, mode {mode}"]
+    rules = "standard" if mode == "paper" else "lstr"
+    assert titles(actions.average_precision, **paths) == [f"Average precision, {rules}"]
+    if mode == "paper":
+        assert titles(everything.score, segment_frames="60") == ["ROUGE-L, mean of 2 videos, mode paper"]
 
 
 def test_places_that_cannot_be_written(tmp_path: Path, files: dict[str, str]) -> None:

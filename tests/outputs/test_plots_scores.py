@@ -16,7 +16,8 @@ def test_bars() -> None:
 
 @pytest.mark.parametrize("names", [("BLEU-4", "recall"), ("precision", "recall"), ()])
 def test_over_thresholds(names: tuple[str, ...]) -> None:
-    figure = plots_scores.over_thresholds([0.3, 0.5], {name: [0.5, 0.25] for name in names})
+    figure = plots_scores.over_thresholds([0.3, 0.5], {name: [0.5, 0.25] for name in names}, "T $x")
+    assert figure.get_suptitle() == r"T \$x"
     lines = [line for axes in figure.axes for line in axes.get_lines()]
     assert sorted(line.get_label() for line in lines) == sorted(names)
     assert all(line.get_ydata().tolist() == [50, 25] for line in lines)

@@ -63,7 +63,7 @@ def average_precision(options: Options) -> Scored:
         result.coverage["predictions_without_match"] = _without_match(part.videos, detected)
         notes = [*part.notes, *_notes(part, detected, clock)]
     by_class = {key: value for key, value in result.scores.items() if key.startswith(("AP/", "cAP/"))}
-    figures = {"average_precision": functools.partial(plots_scores.bars, "Average precision", by_class)}
+    figures = {"average_precision": functools.partial(plots_scores.bars, f"Average precision, {name}", by_class)}
     holds = frozenset() if frames else _SEGMENTS
     return _scored(result, mode, notes, figures, {"implementation": name}, holds)
 
@@ -172,7 +172,7 @@ def _accuracy_figures(
     for name in ranked[len(ranked) // 2 :][:1]:
         figures["instantaneous_accuracy_median"] = functools.partial(
             plots_actions.instantaneous_accuracy,
-            f"Video {name}",
+            f"Video {name}, median of {len(ranked)} by weighted aIA, mode {result.mode}",
             slot,
             {"detector": result.per_video[name]},
             annotated[name]["annotations"],

@@ -97,7 +97,7 @@ def text(options: Options) -> Found:
     scores = {name: float(corpus[name][0]) for name in scorers}
     covered = coverage.count(meant, said, scored=len(names), without_match=len(said.keys() - meant.keys()))
     rows = {name: {key: float(own[key][index]) for key in scorers} for index, name in enumerate(names)}
-    figures = {"text": functools.partial(plots_scores.bars, "Captions", scores)}
+    figures = {"text": functools.partial(plots_scores.bars, f"Captions, mode {_mode(options)}", scores)}
     return Scored("text", _mode(options), line, scores, rows, covered, notes=tuple(notes), figures=figures), scorer
 
 
@@ -124,6 +124,7 @@ def dense(options: Options) -> Found:
     )
     names = [*scorers, "precision", "recall"]
     lines = {name: [result.scores[f"{name}@{limit:g}"] for limit in options.tiou] for name in names}
+    drawn = functools.partial(plots_scores.over_thresholds, options.tiou, lines, f"Dense captioning, {version}")
     scored = Scored(
         "dense_captioning",
         "paper" if strict else "reference",
@@ -133,7 +134,7 @@ def dense(options: Options) -> Found:
         {**result.coverage, **coverage.videos(references, found.items)},
         notes=tuple(notes),
         more={"version": version},
-        figures={"dense_captioning": functools.partial(plots_scores.over_thresholds, options.tiou, lines)},
+        figures={"dense_captioning": drawn},
     )
     return scored, scorer
 
@@ -160,7 +161,7 @@ def soda(options: Options) -> Found:
         thresholds=options.tiou,
         pair_scorer=scorer,
     )
-    figures = {"soda": functools.partial(plots_scores.bars, "SODA", result.scores)}
+    figures = {"soda": functools.partial(plots_scores.bars, f"SODA, mode {_mode(options)}", result.scores)}
     holds = {uses.SENTENCES: {*"abc"}, uses.LIMITS: {"a"}}
     scored = Scored(
         "soda",
@@ -216,7 +217,7 @@ def live(options: Options) -> Found:
         live_coverage(references, found, videos),
         notes=(*notes, *missing),
         more=_toolkit_labels(reading),
-        figures=_live_figures(videos, clock),
+        figures=_live_figures(videos, reading),
         holds=uses_of_live(reading),
     )
     return scored, scorer
@@ -253,21 +254,22 @@ def live_coverage(
     )
 
 
-def _live_figures(videos: Mapping[str, VideoScore], clock: str) -> dict[str, Callable[[], Figure]]:
+def _live_figures(videos: Mapping[str, VideoScore], reading: live_score.Reading) -> dict[str, Callable[[], Figure]]:
     """The figure set of the videos with the highest, the median and the lowest Live Score."""
     ranked = sorted(videos, key=lambda video: -float(videos[video].curves["LS"].mean()))
     chosen = {"best": ranked[:1], "median": ranked[len(ranked) // 2 :][:1], "worst": ranked[-1:]}
 
     @functools.cache  # of few videos one may have several ranks
     def drawn(name: str) -> Figure:
-        return _live_figure(name, videos[name], clock)
+        ranks = " and ".join(rank for rank, names in chosen.items() if name in names)
+        title = f"Video {name}, {ranks} of {len(ranked)} by mean LS, mode {reading.mode}"
+        return _live_figure(videos[name], reading, title)
 
     return {f"live_score_{rank}": functools.partial(drawn, name) for rank, names in chosen.items() for name in names}
 
 
-def _live_figure(name: str, video: VideoScore, clock: str) -> Figure:
-    title = f"Video {name}"
-    if clock == "dt":
+def _live_figure(video: VideoScore, reading: live_score.Reading, title: str) -> Figure:
+    if reading.clock == "dt":
         return plots.live_scores_of_video(video.time, video.figures(), title)
     number = np.arange(1.0, len(video.time) + 1)
     return plots.live_scores_of_video(number, video.figures(), title, xlabel="prediction")

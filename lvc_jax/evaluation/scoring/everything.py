@@ -97,7 +97,7 @@ def _without_match(references: inputs.References, found: inputs.Predicted) -> in
 def _over_time(result: suite.Result, references: inputs.References, frames: int, reading: Reading) -> Figure:
     """The mean of the videos' curves of one scorer: over time, or over predictions where each is a slot."""
     scorer = reading.names[-1]
-    title = f"{scorer}, mean of videos"
+    title = f"{scorer}, mean of {len(result.videos)} videos, mode {reading.mode}"
     if reading.clock == "prediction":
         longest = max(len(video.time) for video in result.videos.values())
         rows = np.full((len(result.videos), len(VARIANTS), longest), np.nan)
