@@ -47,7 +47,7 @@ def test_text(shared: Path, tmp_path: Path, scorers: str) -> None:
     for index, pair in enumerate(golden["pairs"]):
         if "sentence" in pair:
             assert close(found["per_video"][f"p{index}"], pair["sentence"], GOLDEN_NAMES, 1e-12) == wanted
-    assert found["coverage"]["videos_scored"] == len(golden["pairs"]) == 231
+    assert found["coverage"]["captions_scored"] == len(golden["pairs"]) == 231
 
 
 def test_tokenizer(shared: Path, tmp_path: Path) -> None:

@@ -62,12 +62,13 @@ def test_form_of_the_file(
     assert set(found["scores"]) >= NAMES[metric]
     assert all(0 <= value <= (10 if "CIDEr" in name else 1) for name, value in found["scores"].items())
     assert found["signature"].count("\n") == 0 and found["signature"].endswith("|v:0.1.0")
-    assert {"videos_scored", "videos_missing", "videos_extra"} <= set(found["coverage"])
+    what = "captions" if metric == "text" else "videos"
+    assert {f"{what}_scored", f"{what}_missing", f"{what}_extra"} <= set(found["coverage"])
     assert found["scores"] and all(isinstance(value, float) for value in found["scores"].values())
     assert all(isinstance(own, dict) for own in found["per_video"].values())
     printed = capsys.readouterr().out
     assert printed.splitlines()[-1] == found["signature"]
-    assert "videos missing: " in printed
+    assert f"{what} missing: " in printed
     own = given(tmp_path, metric, files)
     for path in (own["predictions"], *own["references"].split(",")):
         turned = reversed_videos(json.loads(Path(path).read_text(encoding="utf-8")))
@@ -81,9 +82,9 @@ def test_numbers_by_hand(tmp_path: Path, files: dict[str, str]) -> None:
     own = given(tmp_path, "text", files)
     found = run(tmp_path, metric="text", **own)
     assert found["coverage"] == {
-        "videos_scored": 1,
-        "videos_missing": 1,
-        "videos_extra": 1,
+        "captions_scored": 1,
+        "captions_missing": 1,
+        "captions_extra": 1,
         "predictions": 2,
         "predictions_without_match": 1,
     }

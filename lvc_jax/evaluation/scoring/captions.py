@@ -95,7 +95,8 @@ def text(options: Options) -> Found:
         scorers=",".join(scorers),
     )
     scores = {name: float(corpus[name][0]) for name in scorers}
-    covered = coverage.count(meant, said, scored=len(names), without_match=len(said.keys() - meant.keys()))
+    strangers = len(said.keys() - meant.keys())
+    covered = coverage.count(meant, said, scored=len(names), without_match=strangers, what="captions")
     rows = {name: {key: float(own[key][index]) for key in scorers} for index, name in enumerate(names)}
     figures = {"text": functools.partial(plots_scores.bars, f"Captions, mode {_mode(options)}", scores)}
     return Scored("text", _mode(options), line, scores, rows, covered, notes=tuple(notes), figures=figures), scorer

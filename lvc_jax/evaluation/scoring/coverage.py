@@ -4,16 +4,21 @@ from collections.abc import Collection, Mapping, Sized
 from typing import Any
 
 
-def videos(references: Mapping[str, Any], predictions: Mapping[str, Sized]) -> dict[str, int]:
+def videos(references: Mapping[str, Any], predictions: Mapping[str, Sized], what: str = "videos") -> dict[str, int]:
     """The videos that only one side has.
+
+    Args:
+        references: what is annotated.
+        predictions: what is predicted.
+        what: stands for `videos` in the names of the counts, where an id is that of something else.
 
     Returns:
         `videos_missing`: annotated, without an entry in the predictions (an empty list is an entry: it says that there
         is nothing to say); `videos_extra`: predicted, but not annotated.
     """
     return {
-        "videos_missing": len(references.keys() - predictions.keys()),
-        "videos_extra": len(predictions.keys() - references.keys()),
+        f"{what}_missing": len(references.keys() - predictions.keys()),
+        f"{what}_extra": len(predictions.keys() - references.keys()),
     }
 
 
@@ -53,7 +58,13 @@ def left_out(
 
 
 def count(
-    references: Mapping[str, Any], predictions: Mapping[str, Sized], *, scored: int, without_match: int, **more: int
+    references: Mapping[str, Any],
+    predictions: Mapping[str, Sized],
+    *,
+    scored: int,
+    without_match: int,
+    what: str = "videos",
+    **more: int,
 ) -> dict[str, int]:
     """All counts of one score.
 
@@ -62,11 +73,12 @@ def count(
         predictions: {video: its predictions}.
         scored: videos that the score is the mean of.
         without_match: predictions that match nothing; what a match is, the metric says.
+        what: see `videos`.
         more: further counts.
     """
     return {
-        "videos_scored": scored,
-        **videos(references, predictions),
+        f"{what}_scored": scored,
+        **videos(references, predictions, what),
         "predictions": sum(len(items) for items in predictions.values()),
         "predictions_without_match": without_match,
         **more,
