@@ -96,7 +96,7 @@ def text(options: Options) -> Found:
     )
     scores = {name: float(corpus[name][0]) for name in scorers}
     strangers = len(said.keys() - meant.keys())
-    covered = coverage.count(meant, said, scored=len(names), without_match=strangers, what="captions")
+    covered = coverage.count(meant, said, "captions", scored=len(names), without_match=strangers)
     rows = {name: {key: float(own[key][index]) for key in scorers} for index, name in enumerate(names)}
     figures = {"text": functools.partial(plots_scores.bars, f"Captions, mode {_mode(options)}", scores)}
     return Scored("text", _mode(options), line, scores, rows, covered, notes=tuple(notes), figures=figures), scorer

@@ -60,10 +60,11 @@ def left_out(
 def count(
     references: Mapping[str, Any],
     predictions: Mapping[str, Sized],
+    what: str = "videos",
+    /,
     *,
     scored: int,
     without_match: int,
-    what: str = "videos",
     **more: int,
 ) -> dict[str, int]:
     """All counts of one score.
@@ -71,9 +72,9 @@ def count(
     Args:
         references: the annotated videos.
         predictions: {video: its predictions}.
+        what: see `videos`.
         scored: videos that the score is the mean of.
         without_match: predictions that match nothing; what a match is, the metric says.
-        what: see `videos`.
         more: further counts.
     """
     return {
