@@ -32,13 +32,30 @@ def _parse(argv: Sequence[str], own: flags.FlagValues) -> list[str]:
         raise InputError(f"{name}{' '.join(lines[:1] + lines[1:][-1:])}; see --help") from None
 
 
-def run(main: Callable[[], int | None], own: flags.FlagValues) -> None:
+def _take(arguments: list[str], own: flags.FlagValues, positional: str | None) -> None:
+    """Gives the arguments that are no flags to the flag that collects them."""
+    if not arguments:
+        return
+    if positional is None:
+        raise InputError(f"unexpected argument {arguments[0]!r}; every option is a --flag, see --help")
+    flag = own[positional]
+    if isinstance(flag, flags.MultiFlag):
+        flag.value = [*(flag.value or []), *arguments]
+    elif flag.present or len(arguments) > 1:
+        raise InputError(f"unexpected argument {arguments[-1]!r}; --{positional} takes one value, see --help")
+    else:
+        flag.value = arguments[0]
+
+
+def run(main: Callable[[], int | None], own: flags.FlagValues, *, positional: str | None = None) -> None:
     """Parses flags, calls `main` and exits: 0 done, 2 bad input, 75 preempted, 130 interrupted, 1 anything else.
 
     Args:
         main: the command; reads its flags; returns an exit code or None for 0.
         own: the command's flags. Each command keeps its own, so that several can be imported together although they
             share names such as --output.
+        positional: name of the flag of `own` that takes the arguments that are no flags: any number of them for a
+            `DEFINE_multi_string` flag, after those given by its name; one for a `DEFINE_string` flag. None: none.
     """
 
     def _main(argv: list[str]) -> int:
@@ -46,8 +63,7 @@ def run(main: Callable[[], int | None], own: flags.FlagValues) -> None:
             # absl would raise the default to INFO, and libraries would talk over the command's own output.
             logging.set_verbosity(logging.ERROR)
         try:
-            if len(argv) > 1:
-                raise InputError(f"unexpected argument {argv[1]!r}; every option is a --flag, see --help")
+            _take(argv[1:], own, positional)
             code = main() or EXIT_OK
             sys.stdout.flush()
             return code

@@ -51,6 +51,34 @@ def test_exit_codes(arguments: tuple[str, ...], code: int, error: str) -> None:
     assert (done.returncode, done.stderr) == (code, error)
 
 
+POSITIONAL = """
+from absl import flags
+from lvc_jax import cli
+FLAGS = flags.FlagValues()
+one = flags.DEFINE_string("one", None, "one value", flag_values=FLAGS)
+many = flags.DEFINE_multi_string("many", [], "any number of values", flag_values=FLAGS)
+cli.run(lambda: print(one.value, many.value), FLAGS, positional=NAME)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "printed"),
+    [
+        ("one", ("a",), "a []"),
+        ("one", ("--many=x", "a", "--many=y"), "a ['x', 'y']"),
+        ("one", (), "None []"),
+        ("many", ("a", "--many=b", "c"), "None ['b', 'a', 'c']"),
+        ("many", ("a", "--", "--c"), "None ['a', '--c']"),
+        ("one", ("a", "b"), "error: unexpected argument 'b'; --one takes one value, see --help"),
+        ("one", ("--one=a", "b"), "error: unexpected argument 'b'; --one takes one value, see --help"),
+    ],
+)
+def test_arguments_without_a_name_go_to_the_flag_that_collects_them(name, arguments, printed) -> None:
+    command = [sys.executable, "-c", POSITIONAL.replace("NAME", repr(name)), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout + done.stderr == printed + "\n"
+
+
 def test_an_unknown_or_wrong_flag_is_one_line() -> None:
     for flag in ("--no_such_flag=1", "--number=x"):
         done = call(flag)
