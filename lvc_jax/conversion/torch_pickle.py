@@ -56,8 +56,11 @@ def load(file: IO[bytes], storage: Callable[[Storage], np.ndarray], storages: di
     try:
         for code, argument, _ in pickletools.genops(file):
             machine.step(code.name, argument)
+    except InputError:
+        raise
     except (ValueError, IndexError, KeyError, TypeError, EOFError, OverflowError, MemoryError) as error:
-        raise InputError(f"its pickle is damaged: {error or type(error).__name__}") from None
+        if not machine.refused:
+            raise InputError(f"its pickle is damaged: {error or type(error).__name__}") from None
     if machine.refused:
         names = ", ".join(machine.refused)
         raise RefusedError(f"names {names}: refused, for only tensors and plain values are read; nothing of it was run")

@@ -1,15 +1,17 @@
-"""Parameters of the PDVC reference under their names here."""
+"""Parameters of the PDVC reference under their names here, and the other way round."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import jax
 import numpy as np
 from flax import traverse_util
 from jaxtyping import Float
 
 from lvc_jax.errors import InputError
 from lvc_jax.models.config import ModelConfig
+from lvc_jax.models.live_captioner import init_params
 
 Path = tuple[str, ...]
 
@@ -22,6 +24,7 @@ class Source:
     transpose: bool = False  # linear layers and convolutions: output axis first in PyTorch, last here
     stacked: bool = False
     columns: tuple[int, int] | None = None  # part of the input axis
+    squeezed: bool = False  # a linear layer with one output, kept as a vector
 
     def read(self, state: Mapping[str, np.ndarray]) -> Float[np.ndarray, "..."]:
         """The parameter in this package's layout, float32."""
@@ -32,8 +35,15 @@ class Source:
             array = np.asarray(state[name], np.float32)
             if self.columns is not None:
                 array = array[:, slice(*self.columns)]
-            arrays.append(array.T if self.transpose else array)
+            array = array.T if self.transpose else array
+            arrays.append(array[:, 0] if self.squeezed else array)
         return np.stack(arrays) if self.stacked else arrays[0]
+
+    def write(self, value: Float[np.ndarray, "..."], parts: dict[str, list[np.ndarray]]) -> None:
+        """The inverse of `read`: adds the arrays of this parameter to the parts, by column, of each entry."""
+        for name, array in zip(self.names, value if self.stacked else [value], strict=True):
+            array = array[:, None] if self.squeezed else array
+            parts.setdefault(name, []).append(array.T if self.transpose else array)
 
 
 class _Map:
@@ -138,7 +148,9 @@ def _caption(found: _Map, config: ModelConfig) -> None:
             found.linear(f"caption/attention/{ours}", f"{attention}.{_DEFORMABLE[ours]}", separator="_")
         found.linear("caption/attention/content", f"{name}.core.ctx2att")
         found.linear("caption/attention/state", f"{name}.core.h2att", separator="_")
-        found.linear("caption/attention/score", f"{name}.core.alpha_net", separator="_")
+        score = f"{name}.core.alpha_net"
+        found.plain("caption/attention/score_kernel", f"{score}.weight", transpose=True, squeezed=True)
+        found.plain("caption/attention/score_bias", f"{score}.bias")
 
 
 def from_state_dict(state: Mapping[str, np.ndarray], config: ModelConfig) -> dict[str, Any]:
@@ -150,6 +162,49 @@ def from_state_dict(state: Mapping[str, np.ndarray], config: ModelConfig) -> dic
         InputError: an entry is missing.
     """
     flat = {path: source.read(state) for path, source in sources(config).items()}
-    if config.caption_head == "lstm_dsa":
-        flat["caption", "attention", "score_kernel"] = flat["caption", "attention", "score_kernel"][:, 0]
     return {"params": traverse_util.unflatten_dict(flat)}
+
+
+def to_state_dict(variables: Mapping[str, Any], config: ModelConfig) -> dict[str, np.ndarray]:
+    """The inverse of `from_state_dict`, float32; with the duplicates of `duplicates`, which are the same arrays.
+
+    Raises:
+        InputError: the configuration has no counterpart in the PDVC reference.
+    """
+    flat = traverse_util.flatten_dict(variables["params"])
+    parts: dict[str, list[np.ndarray]] = {}
+    for path, source in sources(config).items():
+        source.write(np.asarray(flat[path], np.float32), parts)
+    state = {
+        name: np.ascontiguousarray(arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1))
+        for name, arrays in parts.items()
+    }
+    return state | {copy: state[name] for copy, name in duplicates(config, state).items()}
+
+
+def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Every entry of a PDVC state dict of this configuration, duplicates included, with its shape.
+
+    Raises:
+        InputError: the configuration has no counterpart in the PDVC reference.
+    """
+    abstract = jax.eval_shape(lambda key: init_params(config, key), jax.random.key(0))
+    # Zeros that take no memory: only their shapes are of interest.
+    zeros = jax.tree.map(lambda leaf: np.broadcast_to(np.float32(0), leaf.shape), abstract)
+    return {name: array.shape for name, array in to_state_dict(zeros, config).items()}
+
+
+def duplicates(config: ModelConfig, names: Iterable[str]) -> dict[str, str]:
+    """Entries that a PDVC state dict holds again, copy -> original, given the names of the originals.
+
+    The caption head is shared by all layers. With box refinement the decoder holds the box heads too; without, every
+    head is shared by all layers.
+    """
+    copies: dict[str, str] = {}
+    for name in names:
+        room, dot, rest = name.partition(".0.")
+        if room == "caption_head" or (room in ("class_head", "count_head", "bbox_head") and not config.box_refine):
+            copies |= {f"{room}.{layer}{dot[2:]}{rest}": name for layer in range(1, config.decoder_layers)}
+        elif name.startswith("bbox_head."):
+            copies[f"transformer.decoder.{name}"] = name
+    return copies
