@@ -122,6 +122,8 @@ class _Machine:
             stack.append(stack[-1])
         elif code == "STOP":
             (self.result,) = self._pop(1)
+            if self.stack or self.result is _MARK:
+                raise ValueError("it ends in the middle of a value")
         elif code not in ("PROTO", "FRAME"):
             raise RefusedError(f"holds the pickle order {code}: refused, for only tensors and plain values are read")
 

@@ -30,14 +30,20 @@ def write(path: str | os.PathLike, content: Any) -> None:
     Raises:
         TypeError: a value of another kind.
     """
-    writer = _Writer()
-    writer.value(content)
+    orders, arrays = pickled(content)
     with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        _entry(archive, "data.pkl", pickle.PROTO + b"\x02" + b"".join(writer.code) + pickle.STOP)
+        _entry(archive, "data.pkl", orders)
         _entry(archive, "byteorder", sys.byteorder.encode())
-        for key, array in enumerate(writer.arrays):
+        for key, array in enumerate(arrays):
             _entry(archive, f"data/{key}", array.tobytes())
         _entry(archive, "version", b"3\n")
+
+
+def pickled(content: Any) -> tuple[bytes, list[np.ndarray]]:
+    """The pickle of `content`, and the arrays of the storages "0", "1", ... that it refers to."""
+    writer = _Writer()
+    writer.value(content)
+    return pickle.PROTO + b"\x02" + b"".join(writer.code) + pickle.STOP, writer.arrays
 
 
 def _entry(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
