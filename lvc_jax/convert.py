@@ -15,7 +15,7 @@ from typing import Any
 from absl import flags
 
 from lvc_jax import cli
-from lvc_jax.conversion import pdvc, tsp
+from lvc_jax.conversion import pdvc, pdvc_vocabulary, tsp
 from lvc_jax.conversion.new_folder import check_new
 from lvc_jax.conversion.pdvc_config import Given
 from lvc_jax.conversion.weight_files import check_suffix
@@ -61,20 +61,24 @@ _PDVC_ONLY = (VOCABULARY, FEATURES, NUM_HEADS, NUM_POINTS, NUM_FRAMES, EC_ALPHA,
 
 def main() -> None:
     """Runs the command."""
-    for flag, what in ((FORMAT, "pdvc or tsp"), (INPUT, "what to convert"), (OUTPUT, "where it goes")):
-        if not flag.value:
-            raise InputError(f"--{flag.name} is missing: give {what}; see --help")
+    if not FORMAT.value:
+        raise InputError("--format is missing: give pdvc or tsp")
+    source, output = INPUT.value, OUTPUT.value
+    if not source:
+        raise InputError("--input is missing: give what to convert")
+    if not output:
+        raise InputError("--output is missing: give where it goes")
     idle = [flag.name for flag in _PDVC_ONLY if flag.value is not None]
     if idle and (REVERSE.value or FORMAT.value != "pdvc"):
         raise InputError(f"--{idle[0]} says something of a PDVC file that is read; leave it out here")
-    source, output = INPUT.value, OUTPUT.value
     check_suffix(output if REVERSE.value else source)
     if REVERSE.value:
         _check_file(Path(output))
         _reverse(source, output)
     else:
         check_new(output)
-        _pdvc(source, output) if FORMAT.value == "pdvc" else _tsp(source, output)
+        convert = _pdvc if FORMAT.value == "pdvc" else _tsp
+        convert(source, output)
 
 
 def _pdvc(source: str, output: str) -> None:
@@ -114,8 +118,9 @@ def _reverse(source: str, output: str) -> None:
 def _check_file(path: Path) -> None:
     if path.suffix not in (".pth", ".pt", ".safetensors"):
         raise InputError(f"--output={path}: name a .pth or .safetensors file")
-    if path.exists():
-        raise InputError(f"--output={path}: is there already; name a new file, or remove this one")
+    for made in (path, pdvc_vocabulary.beside(path)) if FORMAT.value == "pdvc" else (path,):
+        if made.exists():
+            raise InputError(f"--output={path}: {made} is there already; name a new file, or remove that one")
     check_writable(path.absolute().parent, "--output")
 
 

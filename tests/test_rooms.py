@@ -17,6 +17,7 @@ FLOORS = {
     "streaming": 3,
     "outputs": 3,
     "evaluation": 4,
+    "conversion": 4,
     "commands": 5,
 }
 FREE = {"errors", "files", "version", "cli"}
@@ -28,6 +29,8 @@ FORBIDDEN = {
     "training": {"streaming", "outputs", "metrics"},
     "streaming": {"training", "metrics"},
     "data": {"metrics"},
+    "conversion": {"evaluation", "metrics", "outputs"},
+    "evaluation": {"conversion"},
 }
 HEAVY = {"torch", "tensorflow", "clu", "chex"}
 

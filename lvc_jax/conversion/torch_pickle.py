@@ -99,7 +99,7 @@ class _Machine:
             stack.append(tuple(self._pop(int(code[-1]))))
         elif code in ("TUPLE", "LIST", "DICT"):
             items = self._marked()
-            stack.append({"TUPLE": tuple, "LIST": list, "DICT": _pairs}[code](items))
+            stack.append(_FROM_ITEMS[code](items))
         elif code in ("APPEND", "APPENDS", "ADDITEMS", "SETITEM", "SETITEMS"):
             items = self._marked() if code.endswith("S") else self._pop(1 if code == "APPEND" else 2)
             _extend(stack[-1], items, pairs=code.startswith("SETITEM"))
@@ -217,6 +217,9 @@ def _pairs(items: list[Any]) -> dict[Any, Any]:
         if not all(isinstance(part, _SCALARS) for part in parts):
             raise ValueError(f"a dictionary has a {type(key).__name__} as key")
     return dict(zip(items[::2], items[1::2], strict=True))
+
+
+_FROM_ITEMS: dict[str, Callable[[list[Any]], Any]] = {"TUPLE": tuple, "LIST": list, "DICT": _pairs}
 
 
 def _extend(target: Any, items: list[Any], *, pairs: bool) -> None:

@@ -106,8 +106,8 @@ class _Writer:
         self.code += [pickle.MARK]
         self.value("storage")
         self.code.append(_global(_CLASSES[array.dtype]))
-        for part in (str(key), "cpu", array.size):
-            self.value(part)
+        for name in (str(key), "cpu", array.size):
+            self.value(name)
         self.code += [pickle.TUPLE, pickle.BINPERSID]
         for part in (0, array.shape, strides, False, OrderedDict()):
             self.value(part)

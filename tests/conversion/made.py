@@ -42,8 +42,8 @@ def state_dict(config=LIGHT):
     return OrderedDict((name, state[copies.get(name, name)]) for name in state)
 
 
-def write_vocabulary(path, size=LIGHT.vocab_size):
-    words = [*(f"word{i}" for i in range(1, size)), "UNK"]
+def write_vocabulary(path, size=LIGHT.vocab_size, words=None):
+    words = words or [*(f"word{i}" for i in range(1, size)), "UNK"]
     table = {str(i): word for i, word in enumerate(words, start=1)}
     path.write_text(json.dumps({"ix_to_word": table, "word_to_ix": {word: int(i) for i, word in table.items()}}))
     return path
