@@ -102,14 +102,14 @@ class _Writer:
         if key == len(self.arrays):
             self.arrays.append(np.ascontiguousarray(array).reshape(array.shape))
         strides = tuple(stride // array.itemsize for stride in self.arrays[key].strides)
-        self.code += [_global("torch._utils._rebuild_tensor_v2"), pickle.MARK]
-        self.code += [pickle.MARK]
+        self.code += [_global("torch._utils._rebuild_tensor_v2"), pickle.MARK, pickle.MARK]
         self.value("storage")
         self.code.append(_global(_CLASSES[array.dtype]))
         for name in (str(key), "cpu", array.size):
             self.value(name)
         self.code += [pickle.TUPLE, pickle.BINPERSID]
-        for part in (0, array.shape, strides, False, OrderedDict()):
+        rest: tuple[Any, ...] = (0, array.shape, strides, False, OrderedDict())
+        for part in rest:
             self.value(part)
         self.code += [pickle.TUPLE, pickle.REDUCE]
 
