@@ -55,9 +55,9 @@ def collect(
 def vote(candidates: Iterable[int], otherwise: int) -> int:
     """The number that most entries speak for, so that one wrong shape does not hide behind another size of the model.
 
-    Ties go to the one that comes first; no candidates give `otherwise`.
+    Ties go to the one that comes first; no candidates but 0 give `otherwise`.
     """
-    counted = Counter(candidates).most_common(1)
+    counted = Counter(number for number in candidates if number > 0).most_common(1)
     return counted[0][0] if counted else otherwise
 
 

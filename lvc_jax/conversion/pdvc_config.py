@@ -51,13 +51,20 @@ def read_model(shapes: Shapes, given: Given) -> tuple[ModelConfig, dict[str, Any
     youcook2 = counts == _YOUCOOK2_COUNTS and queries == _YOUCOOK2_QUERIES
     spread = vote(_axis(shapes, r"transformer\..*\.sampling_offsets\.(weight|bias)", 0), 0)
     heads, points = _heads_and_points(spread, levels, given)
+    dims = list(_axis(shapes, r"base_encoder\.input_proj\.[01]\.0\.weight", 1))
+    hidden = vote(_axis(shapes, r"transformer\.(level_embed|.*_proj\.weight)|class_head.*weight", 1), 512)
+    # The word, the event and, in the standard head, what it attends to go into the recurrence.
+    other = (2 if attends else 1) * hidden
+    word = [size - other for size in _axis(shapes, r"caption_head\.\d+\.core\.rnn\.weight_ih_l0", 1)]
+    word += _axis(shapes, r"caption_head\.\d+\.embed\.weight", 1)
     frames = given.num_frames or (200 if youcook2 else 100)
     padding = given.padding or "zeros"
     model = ModelConfig.from_dict(
         {
-            "feature_dim": vote(_axis(shapes, r"base_encoder\.input_proj\.[01]\.0\.weight", 1), 512),
+            # Only two entries tell it: if they disagree, the one of a known kind of features counts.
+            "feature_dim": vote([dim for dim in dims if dim in FEATURES] or dims, 512),
             "vocab_size": max(words - 1, 1),
-            "hidden_dim": vote(_axis(shapes, r"transformer\.(level_embed|.*_proj\.weight)|class_head.*weight", 1), 512),
+            "hidden_dim": hidden,
             "num_frames": frames,
             "num_levels": levels,
             "num_heads": heads,
@@ -70,7 +77,7 @@ def read_model(shapes: Shapes, given: Given) -> tuple[ModelConfig, dict[str, Any
             "box_refine": any(name.startswith("transformer.decoder.bbox_head.") for name in shapes),
             "padding": padding,
             "caption_head": "lstm_dsa" if attends else "lstm",
-            "embed_dim": vote(_axis(shapes, r"caption_head\.\d+\.embed\.weight", 1), 512),
+            "embed_dim": vote(word, 512),
             "rnn_dim": vote(_axis(shapes, r"caption_head\.\d+\.(logit\.weight|core\.rnn\.weight_hh_l0)", 1), 512),
             "attention_dim": vote(_axis(shapes, r"caption_head\.\d+\.core\.(ctx2att|h2att)\.(weight|bias)", 0), 512),
         }

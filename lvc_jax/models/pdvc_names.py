@@ -1,6 +1,7 @@
 """Parameters of the PDVC reference under their names here, and the other way round."""
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -188,14 +189,19 @@ def shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     Raises:
         InputError: the configuration has no counterpart in the PDVC reference.
     """
-    abstract = jax.eval_shape(lambda key: init_params(config, key), jax.random.key(0))
     # Zeros that take no memory: only their shapes are of interest.
-    zeros = jax.tree.map(lambda leaf: np.broadcast_to(np.float32(0), leaf.shape), abstract)
+    zeros = jax.tree.map(lambda leaf: np.broadcast_to(np.float32(0), leaf.shape), _abstract(config))
     return {name: array.shape for name, array in to_state_dict(zeros, config).items()}
 
 
+@functools.lru_cache(maxsize=8)
+def _abstract(config: ModelConfig) -> Any:
+    """Shapes of the parameters; tracing the whole model takes about a second."""
+    return jax.eval_shape(lambda key: init_params(config, key), jax.random.key(0))
+
+
 def duplicates(config: ModelConfig, names: Iterable[str]) -> dict[str, str]:
-    """Entries that a PDVC state dict holds again, copy -> original, given the names of the originals.
+    """Entries that a PDVC state dict holds again, copy -> original, given the names of (at least) the originals.
 
     The caption head is shared by all layers. With box refinement the decoder holds the box heads too; without, every
     head is shared by all layers.
@@ -205,6 +211,6 @@ def duplicates(config: ModelConfig, names: Iterable[str]) -> dict[str, str]:
         room, dot, rest = name.partition(".0.")
         if room == "caption_head" or (room in ("class_head", "count_head", "bbox_head") and not config.box_refine):
             copies |= {f"{room}.{layer}{dot[2:]}{rest}": name for layer in range(1, config.decoder_layers)}
-        elif name.startswith("bbox_head."):
+        elif config.box_refine and name.startswith("bbox_head."):
             copies[f"transformer.decoder.{name}"] = name
     return copies

@@ -17,7 +17,6 @@ from tests.golden import recipe
 SENTENCE_SCORE = 1e-3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "padding"), [("light", "zeros"), ("standard", "border")])
 def test_whole_videos_after_the_rerank(shared, tmp_path, kind, padding):
     folder = shared / "golden" / "pdvc"

@@ -22,10 +22,8 @@ STANDARD = dataclasses.replace(made.LIGHT, caption_head="lstm_dsa", attention_di
 UNREFINED = dataclasses.replace(made.LIGHT, box_refine=False)
 OFFICIAL = {
     "anet_c3d_pdvcl": ModelConfig(feature_dim=500),
-    "anet_tsp_pdvcl": ModelConfig(),
     "anet_tsp_pdvc": ModelConfig(caption_head="lstm_dsa"),
     "anet_tsn_pdvc": ModelConfig(feature_dim=3072, caption_head="lstm_dsa"),
-    "anet_i3dvggish_pdvcl": ModelConfig(feature_dim=2176),
     "yc2_tsn_pdvcl": ModelConfig(3072, 1607, num_frames=200, num_queries=100, max_events=20),
     "yc2_tsn_pdvc": ModelConfig(3072, 1607, num_frames=200, num_queries=100, max_events=20, caption_head="lstm_dsa"),
     "defaults": ModelConfig(feature_dim=500, encoder_layers=6, decoder_layers=6, ff_dim=2048, num_queries=100),
@@ -256,7 +254,8 @@ def test_the_checkpoint_runs_live(tmp_path, segment_frames):
     features = np.random.default_rng(0).standard_normal((9, 512)).astype(np.float32)
     videos = [("v", live_segments(features, info, 10.0, segment_frames), 10.0)]
     items = predict(loaded.params, config, videos, decode=loaded.vocabulary.decode)["v"]
-    assert {item["segment"] for item in items} == set(range(len(videos[0][1])))
+    # A row ends after 16/15 s, so that with short segments the first one brings none.
+    assert {item["segment"] for item in items} == {k for k, rows in enumerate(videos[0][1]) if len(rows)}
     assert {item["sentence"][-1:] for item in items} <= {".", ""}
 
 
@@ -264,7 +263,8 @@ def saved(tmp_path, vocabulary, **changes):
     model = dataclasses.replace(made.LIGHT, **changes)
     config, _ = read_run(model, Given())
     info = FeatureInfo("tsp", 512, 1.0, 1.0)
-    params = init_params(model, jax.random.key(0))
+    shapes = jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0))
+    params = jax.tree.map(lambda leaf: np.full(leaf.shape, 0.5, np.float32), shapes)
     loaded = pdvc.Loaded(0, config, model, vocabulary, info, {}, params=params)
     save_for_inference(loaded, tmp_path / "run")
     return tmp_path / "run"
