@@ -1,31 +1,51 @@
 """The public functions, and the choice of an implementation.
 
-`implementation="auto"` takes the first of a fixed order that does not refuse the problem: dense, then reference.
-`why_refused` tells each one's reason.
+`implementation="auto"` takes, while tracing, the first one that does not refuse the problem, in this order:
+
+    CPU     tapwise
+    TPU     pallas_tpu, dense, tapwise
+    GPU     pallas_gpu, dense, tapwise
+    other   dense, tapwise
+
+`reference` is the definition and is never chosen by itself. The platform is that of jax's default device; a program that
+is traced on one machine and lowered for another says `platform`. `why_refused` tells each one's reason.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from . import dense, reference
+from . import dense, pallas, reference, tapwise
 from .taps import Rows, row_positions
 
 Attend = Callable[[Array, Rows, Array, tuple[int, ...]], Array]
-DENSE_LIMIT_BYTES = 2**31
+DENSE_LIMIT_BYTES = 2**28
+VMEM_LIMIT_BYTES = 2**23  # half of what the kernels of one TPU core may use; blocks are there twice
 PADDINGS = ("zeros", "border")
 
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """The sizes that decide which implementation can run."""
+    """What decides which implementation can run.
+
+    Attributes:
+        batch, heads, queries, channels: sizes; channels of one head.
+        level_lengths: rows of each level.
+        dtype: name of the values' type.
+        platform: "cpu", "tpu", "gpu" or another.
+    """
 
     batch: int
     heads: int
     queries: int
-    rows: int
+    channels: int
+    level_lengths: tuple[int, ...]
+    dtype: str = "float32"
+    platform: str = "cpu"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,21 +57,53 @@ class Implementation:
 
 
 def _refuse_dense(problem: Problem) -> str | None:
-    size = 4 * problem.batch * problem.heads * problem.queries * problem.rows
+    size = 4 * problem.batch * problem.heads * problem.queries * sum(problem.level_lengths)
     if size > DENSE_LIMIT_BYTES:
-        return f"its mixing matrix would take {size / 2**30:.1f} GiB (limit {DENSE_LIMIT_BYTES / 2**30:.0f})"
+        return f"its mixing matrix would take {size / 2**20:.0f} MiB (limit {DENSE_LIMIT_BYTES / 2**20:.0f})"
+    return None
+
+
+def _refuse_kernel(target: str, problem: Problem) -> str | None:
+    if problem.platform != target:
+        return f"it is for {target.upper()}, the platform is {problem.platform}"
+    if problem.dtype not in ("float32", "bfloat16"):
+        return f"it takes float32 or bfloat16, not {problem.dtype}"
+    tiles = pallas.cut(problem.level_lengths, problem.queries, 1, target)  # type: ignore[arg-type]
+    size = 4 * tiles.length * max(128, problem.channels)
+    if target == "tpu" and size > VMEM_LIMIT_BYTES:
+        return f"the values of one head take {size / 2**20:.1f} MiB of VMEM (limit {VMEM_LIMIT_BYTES / 2**20:.0f})"
     return None
 
 
 IMPLEMENTATIONS: dict[str, Implementation] = {
-    "dense": Implementation(dense.attend, _refuse_dense),
     "reference": Implementation(reference.attend, lambda problem: None),
+    "tapwise": Implementation(tapwise.attend, lambda problem: None),
+    "dense": Implementation(dense.attend, _refuse_dense),
+    "pallas_tpu": Implementation(
+        functools.partial(pallas.attend, target="tpu"), functools.partial(_refuse_kernel, "tpu")
+    ),
+    "pallas_gpu": Implementation(
+        functools.partial(pallas.attend, target="gpu"), functools.partial(_refuse_kernel, "gpu")
+    ),
+    "pallas_tpu_interpret": Implementation(
+        functools.partial(pallas.attend, target="tpu", interpret=True), lambda problem: None
+    ),
+    "pallas_gpu_interpret": Implementation(
+        functools.partial(pallas.attend, target="gpu", interpret=True), lambda problem: None
+    ),
 }
+ORDER = {
+    "cpu": ("tapwise",),
+    "tpu": ("pallas_tpu", "dense", "tapwise"),
+    "gpu": ("pallas_gpu", "dense", "tapwise"),
+}
+OTHERWISE = ("dense", "tapwise")
 
 
 def why_refused(problem: Problem) -> dict[str, str | None]:
     """Each implementation in the order of `auto`, with its reason to refuse `problem` (None: it accepts)."""
-    return {name: implementation.refuse(problem) for name, implementation in IMPLEMENTATIONS.items()}
+    order = ORDER.get(problem.platform, OTHERWISE)
+    return {name: IMPLEMENTATIONS[name].refuse(problem) for name in order}
 
 
 def _choose(name: str, problem: Problem) -> Attend:
@@ -79,6 +131,7 @@ def deformable_attention(
     *,
     padding: str = "zeros",
     implementation: str = "auto",
+    platform: str | None = None,
 ) -> Float[Array, "b q h c"]:
     """Weighted sum of linearly interpolated samples of `value` (Deformable DETR, eq. 3, in one dimension).
 
@@ -88,27 +141,25 @@ def deformable_attention(
         weights: weight of each sample; not normalised here.
         level_lengths: rows of each level.
         padding: what lies outside a level: "zeros", or "border" (its first and last row go on for ever).
-        implementation: "auto", "dense" or "reference".
+        implementation: "auto", or a name of `IMPLEMENTATIONS`.
+        platform: what the program will run on, "cpu", "tpu" or "gpu"; by default where jax runs now.
 
     Returns:
         One vector per query and head, in the dtype of `value`; sums are made in float32.
 
     Raises:
-        ValueError: shapes do not fit, or an unknown padding or implementation.
+        ValueError: shapes do not fit, an unknown padding or implementation, or none that takes this problem; the
+            reason of each is in the message.
     """
-    batch, rows, heads, _ = value.shape
+    batch, _, heads, channels = value.shape
+    level_lengths = tuple(level_lengths)
     _check(value.shape, locations.shape, level_lengths, padding)
     if weights.shape != locations.shape:
         raise ValueError(f"deformable_attention: weights {weights.shape} and locations {locations.shape} must agree")
-    attend = _choose(implementation, Problem(batch, heads, locations.shape[1], rows))
-    positions = row_positions(locations, level_lengths, padding)
-    out = attend(
-        value.transpose(0, 2, 1, 3),
-        Rows(*(part.transpose(0, 2, 1, 3, 4) for part in positions)),
-        weights.transpose(0, 2, 1, 3, 4),
-        level_lengths,
-    )
-    return out.transpose(0, 2, 1, 3)
+    where = platform or jax.default_backend()
+    problem = Problem(batch, heads, locations.shape[1], channels, level_lengths, str(value.dtype), where)
+    attend = _choose(implementation, problem)
+    return attend(value, row_positions(locations, level_lengths, padding), weights, level_lengths)
 
 
 def sample_values(
@@ -117,6 +168,7 @@ def sample_values(
     level_lengths: tuple[int, ...],
     padding: str = "border",
     implementation: str = "auto",
+    platform: str | None = None,
 ) -> Float[Array, "b q h l p c"]:
     """The interpolated samples themselves, for attention that weighs them by their content.
 
@@ -136,6 +188,7 @@ def sample_values(
             (length,),
             padding=padding,
             implementation=implementation,
+            platform=platform,
         )
         samples.append(picked.reshape(batch, queries, points, heads, -1).transpose(0, 1, 3, 2, 4))
         start += length

@@ -32,14 +32,25 @@ def mixing_matrix(
     return jnp.concatenate(parts, axis=-1)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
 def attend(
+    value: Float[Array, "b s h c"],
+    rows: Rows,
+    weights: Float[Array, "b q h l p"],
+    level_lengths: tuple[int, ...],
+) -> Float[Array, "b q h c"]:
+    """Sum over levels and points of weight x sample; rows outside their level are zero."""
+    by_head = Rows(*(part.transpose(0, 2, 1, 3, 4) for part in rows))
+    out = _attend(value.transpose(0, 2, 1, 3), by_head, weights.transpose(0, 2, 1, 3, 4), level_lengths)
+    return out.transpose(0, 2, 1, 3)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
+def _attend(
     value: Float[Array, "b h s c"],
     rows: Rows,
     weights: Float[Array, "b h q l p"],
     level_lengths: tuple[int, ...],
 ) -> Float[Array, "b h q c"]:
-    """Sum over levels and points of weight x sample; rows outside their level are zero."""
     return _forward(value, rows, weights, level_lengths)[0]
 
 
@@ -67,4 +78,4 @@ def _backward(level_lengths: tuple[int, ...], residuals: Residuals, gradient: Ar
     return d_value.astype(value.dtype), d_rows, d_weights.astype(weights.dtype)
 
 
-attend.defvjp(_forward, _backward)
+_attend.defvjp(_forward, _backward)
