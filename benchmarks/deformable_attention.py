@@ -43,9 +43,7 @@ TOLERANCE = {"forward": 1e-4, "forward_backward": 5e-3}  # gradients of location
 def our_works(problem: Problem, implementation: str) -> dict[str, Work]:
     """Ours, with the arrays on the device already."""
     value, locations, weights, gradient = map(jnp.asarray, problem[:4])
-    attend = functools.partial(
-        deformable_attention, level_lengths=problem.level_lengths, implementation=implementation
-    )
+    attend = functools.partial(deformable_attention, level_lengths=problem.level_lengths, implementation=implementation)
 
     @jax.jit
     def forward(value: jax.Array, locations: jax.Array, weights: jax.Array) -> list[jax.Array]:

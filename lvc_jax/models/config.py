@@ -31,7 +31,7 @@ class ModelConfig:
     box_refine: bool = True
     transformer: Literal["deformable", "plain"] = "deformable"
     padding: Literal["zeros", "border"] = "zeros"  # encoder and decoder; the caption attention is always "border"
-    attention: Literal["auto", "reference", "dense"] = "auto"
+    attention: Literal["auto", "reference", "tapwise", "dense", "pallas_tpu", "pallas_gpu"] = "auto"
     caption_head: Literal["lstm", "lstm_dsa"] = "lstm"
     embed_dim: int = 512
     rnn_dim: int = 512
@@ -75,7 +75,7 @@ class ModelConfig:
 _CHOICES: dict[str, tuple[str, ...]] = {
     "transformer": ("deformable", "plain"),
     "padding": ("zeros", "border"),
-    "attention": ("auto", "reference", "dense"),
+    "attention": ("auto", "reference", "tapwise", "dense", "pallas_tpu", "pallas_gpu"),
     "caption_head": ("lstm", "lstm_dsa"),
     "dtype": ("float32", "bfloat16"),
 }

@@ -81,7 +81,9 @@ def _by_query(numbers: Float[Array, "b q h l p"]) -> Float[Array, "b qh lp"]:
     return numbers.reshape(numbers.shape[0], -1, math.prod(numbers.shape[3:]))
 
 
-def _few_queries(value: Array, rows: Rows, weights: Array, gradient: Array, level_lengths: tuple[int, ...]) -> Gradients:
+def _few_queries(
+    value: Array, rows: Rows, weights: Array, gradient: Array, level_lengths: tuple[int, ...]
+) -> Gradients:
     """Gradient of the values, and the gradient's product with the lower and the upper tap of every sample."""
     by_head = Rows(*(part.transpose(1, 0, 2, 3, 4) for part in rows))
     shares = mixing_matrix(by_head, weights.transpose(1, 0, 2, 3, 4), level_lengths)  # [q, b, h, s]
