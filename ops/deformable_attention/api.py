@@ -7,8 +7,8 @@
     GPU     pallas_gpu, dense, tapwise
     other   dense, tapwise
 
-`reference` is the definition and is never chosen by itself. The platform is that of jax's default device; a program that
-is traced on one machine and lowered for another says `platform`. `why_refused` tells each one's reason.
+`reference` is the definition and is never chosen by itself. The platform is that of jax's default device; a program
+that is traced on one machine and lowered for another says `platform`. `why_refused` tells each one's reason.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """The bodies of the Pallas kernels: the hat-function form of `dense`, a block of queries and a chunk of rows at a time.
 
-Every level is padded with zero rows to whole chunks, so a chunk lies in one level, and no row needs a mask: a padded row
-is zero, takes nothing from a sample and gives nothing to a gradient; the gradient that falls on it is thrown away.
+Every level is padded with zero rows to whole chunks, so a chunk lies in one level, and no row needs a mask: a padded
+row is zero, takes nothing from a sample and gives nothing to a gradient; the gradient that falls on it is thrown away.
 Positions stay split into whole + fraction (see `taps.Rows`): a chunk's rows are subtracted from the whole part.
 """
 

@@ -92,7 +92,7 @@ def _few_queries(
     for query in range(shares.shape[0]):
         d_value += shares[query].transpose(0, 2, 1)[..., None] * gradient[:, query, None]
     taps = two_taps(rows.whole, level_lengths)
-    batch, _, heads, channels = value.shape
+    batch, channels = value.shape[0], value.shape[-1]
     flat = value.reshape(batch, -1, channels)
     asked = gradient.reshape(batch, -1, 1, channels)
     lanes = math.gcd(channels, LANES)
