@@ -144,7 +144,7 @@ def _many_queries(
 
     inputs = tuple(jnp.moveaxis(part, 2, 0) for part in (value, *rows, weights, gradient))
     d_value, lower, upper = jax.lax.map(head, inputs)
-    return tuple(jnp.moveaxis(part, 0, 2) for part in (d_value, lower, upper))
+    return jnp.moveaxis(d_value, 0, 2), jnp.moveaxis(lower, 0, 2), jnp.moveaxis(upper, 0, 2)
 
 
 def _in_blocks(part: Float[Array, "b q ..."], blocks: int, size: int) -> Float[Array, "blocks b size ..."]:
