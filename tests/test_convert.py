@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from lvc_jax import convert, live
+from lvc_jax import convert, evaluate, live
 from lvc_jax.backbones import BACKBONES
 from lvc_jax.conversion import torch_writer
 from lvc_jax.data.feature_store import FeatureInfo, save_info
@@ -19,6 +19,7 @@ from lvc_jax.training.checkpoints import load_for_inference
 from tests.commands import given
 from tests.conversion import made
 from tests.conversion.test_torch_file import HOSTILE, zipped
+from tests.evaluation.conftest import INFO, Memory
 
 SAID = {"num_heads": 2, "num_frames": 12}
 
@@ -51,6 +52,22 @@ def test_from_a_file_to_captions_of_a_video(tmp_path, capsys):
         live.main()
     items = [json.loads(line) for line in (folder / "captions.jsonl").read_text().splitlines()]
     assert {item["segment"] for item in items} == {0, 1, 2}
+
+
+def test_evaluate_takes_it_offline_and_live(tmp_path, monkeypatch):
+    save_info(tmp_path, INFO)
+    path = made.write_pdvc(tmp_path / "in", made.state_dict(dataclasses.replace(made.LIGHT, feature_dim=INFO.dim)))
+    run(input=str(path), output=str(tmp_path / "out"), features=str(tmp_path), ec_alpha=0.4, **SAID)
+    monkeypatch.setattr(evaluate, "open_dataset", lambda *_: Memory())
+    places = {"checkpoint": str(tmp_path / "out"), "output": str(tmp_path / "scores")}
+    with given(evaluate, segment_frames="video,60", baselines=["none"], batch=2, **places):
+        evaluate.main()
+    for frames, segments in (("video", {0}), ("60", {0, 1, 2, 3, 4})):
+        predictions = json.loads((tmp_path / "scores" / f"predictions_{frames}.json").read_text())
+        assert {item["segment"] for items in predictions["results"].values() for item in items} == segments
+        assert (predictions["header"]["mode"], predictions["header"]["consolidation"]) == ("reference", "rerank")
+    loaded = load_for_inference(tmp_path / "out")
+    assert (loaded.config.streaming.ec_alpha, loaded.config.streaming.min_events) == (0.4, 1)
 
 
 def test_there_and_back(tmp_path, capsys):

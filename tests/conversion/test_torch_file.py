@@ -238,6 +238,14 @@ def test_cut_short_anywhere_is_one_line(tmp_path, container):
             torch_file.read(path)
 
 
+def test_a_storage_of_another_size_than_its_tensors_say(tmp_path):
+    whole, path = made.legacy([np.arange(5, dtype=np.float32)]), tmp_path / "file.pth"
+    begin = len(whole) - 20 - 8
+    path.write_bytes(whole[:begin] + struct.pack("<q", 4) + whole[begin + 8 :])
+    with pytest.raises(InputError, match=r"file\.pth: storage 0 has not the 5 numbers of its tensors"):
+        torch_file.read(path)
+
+
 def arrays_of(value):
     """All tensors of the file, read."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
@@ -292,7 +300,7 @@ def test_the_writer_takes_only_what_it_knows(tmp_path):
 
 def test_written_numbers_lie_at_multiples_of_64(tmp_path):
     path = tmp_path / "file.pth"
-    torch_writer.write(path, [np.full(n, 7, np.uint8) for n in (1, 70, 3)])
+    torch_writer.write(path, [np.full(n, 7, np.uint8) for n in range(1, 200, 9)])
     content = path.read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for info in archive.infolist():
