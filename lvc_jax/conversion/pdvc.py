@@ -9,7 +9,7 @@ import numpy as np
 
 from lvc_jax.conversion import pdvc_vocabulary
 from lvc_jax.conversion.entries import collect
-from lvc_jax.conversion.new_folder import check_new, new_folder
+from lvc_jax.conversion.new_folder import new_folder
 from lvc_jax.conversion.pdvc_config import Given, read_features, read_model, read_run
 from lvc_jax.conversion.weight_files import read, write
 from lvc_jax.data.feature_store import load_info
@@ -87,6 +87,3 @@ def export(folder: str | os.PathLike, path: str | os.PathLike) -> Path:
     pdvc_vocabulary.write(words, loaded.vocabulary)
     write(path, {name: np.asarray(array) for name, array in state.items()})
     return words
-
-
-__all__ = ["Converted", "check_new", "export", "load", "save"]

@@ -17,7 +17,9 @@ from tests.golden import recipe
 SENTENCE_SCORE = 1e-3
 
 
-@pytest.mark.parametrize(("kind", "padding"), [("light", "zeros"), ("standard", "border")])
+@pytest.mark.parametrize(
+    ("kind", "padding"), [("light", "zeros"), pytest.param("standard", "border", marks=pytest.mark.slow)]
+)
 def test_whole_videos_after_the_rerank(shared, tmp_path, kind, padding):
     folder = shared / "golden" / "pdvc"
     golden = json.loads((folder / f"pdvc_{kind}_tsp_{padding}.json").read_text(encoding="utf-8"))
