@@ -29,6 +29,7 @@ class StreamConfig:
         min_events: least event count; 0 lets a silent segment stay silent.
         mode: "paper" drops empty captions; "reference" keeps them and counts at least one event, as the PDVC
             reference does.
+        beam_size: hypotheses a query in a beam search for its caption; 1 takes the most probable word at every step.
     """
 
     model: ModelConfig
@@ -39,9 +40,10 @@ class StreamConfig:
     ec_alpha: float = 0.3
     min_events: int = 0
     mode: Literal["paper", "reference"] = "paper"
+    beam_size: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("segment_frames", "memory", "max_rows"):
+        for name in ("segment_frames", "memory", "max_rows", "beam_size"):
             if getattr(self, name) < 1:
                 raise InputError(f"streaming.{name}={getattr(self, name)}: must be at least 1")
         if self.min_events < 0:

@@ -63,9 +63,8 @@ def step_fn(
     count_logits = outputs["count_logits"][-1][0] if config.model.use_counter else None
     count = jnp.where(n_valid > 0, event_count(config, last["class_logits"][0], count_logits), 0)
     active = jnp.broadcast_to(count > 0, last["class_logits"].shape)
-    decoded: Any = model.apply(
-        params, last["hidden"], last["references"], outputs["memory"], active, method=LiveCaptioner.decode
-    )
+    captioned = last["hidden"], last["references"], outputs["memory"], active, config.beam_size
+    decoded: Any = model.apply(params, *captioned, method=LiveCaptioner.decode)
     tokens, log_probs = decoded
     captions = decide(config, last["class_logits"][0], last["boxes"][0], tokens[0], log_probs[0], count, past, fraction)
     return state, captions
@@ -114,7 +113,7 @@ def step(
     Compiled once for a `StreamConfig`; `state` is donated. Works inside jit, vmap and scan.
 
     Args:
-        params: the parameters of `LiveCaptioner`.
+        params: the parameters of `LiveCaptioner`; `models.prepare` makes ones that step faster.
         state: from `init` or the previous `step`; unusable afterwards.
         rows: the segment's feature rows, padded to R.
         n_valid: how many of them are real. 0 is a dropped or missing segment: the clock advances, the memory holds a

@@ -85,6 +85,7 @@ def default_config() -> ConfigDict:
                 "ec_alpha": 0.3,
                 "min_events": 0,
                 "mode": "paper",
+                "beam_size": 1,
             },
             "eval": {"every": 0, "split": "val", "segment_frames": 48, "max_videos": 32},
         }

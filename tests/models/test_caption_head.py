@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from lvc_jax.models import prepare
+from lvc_jax.models.caption_head import most_probable
 from lvc_jax.models.recurrence import lstm, lstm_step
 from tests.models.conftest import small_model
 
@@ -135,3 +137,25 @@ def test_caption_dropout_changes_training_only(head):
         )
 
     assert np.abs(np.asarray(run(0) - run(1))).max() > 1e-3
+
+
+def test_prepared_variables_say_the_same(head):
+    model, inputs = head
+    prepared = prepare(model.config, model.variables)
+    assert prepare(model.config, prepared) is prepared
+    # With the word kernel gone, a table that is not used would show.
+    caption = dict(prepared["params"]["caption"])
+    caption["word_kernel"] = jnp.full_like(caption["word_kernel"], jnp.nan)
+    prepared = {**prepared, "params": {**prepared["params"], "caption": caption}}
+    tokens, log_probs = model.decode(prepared, *inputs)
+    expected, expected_log_probs = model.decode(model.variables, *inputs)
+    np.testing.assert_array_equal(tokens, expected)
+    np.testing.assert_allclose(log_probs, expected_log_probs, atol=1e-5)
+
+
+def test_most_probable_is_the_first_of_equals_and_always_a_word():
+    logits = np.array([[1, 3, 3, -np.inf], [-5, -np.inf, -5, -np.inf], [0, np.nan, 1, 2]], np.float32)
+    word, log_prob = most_probable(logits)
+    assert word.tolist() == [1, 0, 3]
+    np.testing.assert_allclose(log_prob[:2], [-np.log(2 + np.exp(-2)), -np.log(2)], atol=1e-6)
+    assert np.isnan(log_prob[2])
