@@ -64,6 +64,7 @@ def run(main: Callable[[], int | None], own: flags.FlagValues, *, positional: st
             logging.set_verbosity(logging.ERROR)
         try:
             _take(argv[1:], own, positional)
+            _keep_compiled_programs()
             code = main() or EXIT_OK
             sys.stdout.flush()
             return code
@@ -89,6 +90,14 @@ def run(main: Callable[[], int | None], own: flags.FlagValues, *, positional: st
         sys.exit(EXIT_OK)
     # absl's own parser prints a usage page for a bad flag; ours keeps the promise of one line.
     app.run(_main, flags_parser=_flags_parser)
+
+
+def _keep_compiled_programs() -> None:
+    """For commands that have loaded jax; the others shall not wait for it."""
+    if "jax" in sys.modules:
+        from lvc_jax import compilation
+
+        compilation.keep_compiled_programs()
 
 
 def _report(error: InputError) -> int:

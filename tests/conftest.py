@@ -9,6 +9,8 @@ os.environ.setdefault(
     "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
 )
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Commands called by tests keep no compiled programs in the user's cache.
+os.environ["LVC_JAX_CACHE"] = "off"
 
 import hypothesis
 import pytest
