@@ -56,6 +56,9 @@ CONSOLIDATION = flags.DEFINE_enum(
 MEMORY = flags.DEFINE_integer(
     "memory", None, "M, segments in the window, the current one included.", lower_bound=1, flag_values=FLAGS
 )
+BEAM_SIZE = flags.DEFINE_integer(
+    "beam_size", None, "Hypotheses of a beam search for each caption; 1 is greedy.", lower_bound=1, flag_values=FLAGS
+)
 BATCH = flags.DEFINE_integer("batch", 8, "Videos captioned at once.", lower_bound=1, flag_values=FLAGS)
 CAPTION_LOSS = flags.DEFINE_bool(
     "caption_loss",
@@ -106,7 +109,7 @@ def main() -> None:
         model=model,
         selection=selection,
         segment_frames=frames,
-        overrides={"consolidation": CONSOLIDATION.value, "memory": MEMORY.value},
+        overrides={"consolidation": CONSOLIDATION.value, "memory": MEMORY.value, "beam_size": BEAM_SIZE.value},
         baselines=chosen,
         most_frequent=most_frequent,
         batch=BATCH.value,

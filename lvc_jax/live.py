@@ -8,6 +8,7 @@ the stream cleanly, with complete files.
 """
 
 import contextlib
+import dataclasses
 import itertools
 import json
 import signal
@@ -62,6 +63,9 @@ CONSOLIDATION = flags.DEFINE_enum(
     "One caption a segment, one an event, or all of them.",
     flag_values=FLAGS,
 )
+BEAM_SIZE = flags.DEFINE_integer(
+    "beam_size", None, "Hypotheses of a beam search for each caption; 1 is greedy.", lower_bound=1, flag_values=FLAGS
+)
 REALTIME = flags.DEFINE_bool(
     "realtime",
     None,
@@ -88,19 +92,21 @@ def main() -> None:
         outside = outside_training(loaded.config, config.segment_frames)
         if outside:
             print(f"warning: {outside}", file=sys.stderr)
-        warm_up(loaded.params, config)
+        summary = Summary()
+        loaded = dataclasses.replace(loaded, params=warm_up(loaded.params, config, summary))
         realtime = live if REALTIME.value is None else REALTIME.value
         pictures = _started(_limited(video.frames(SOURCE.value), MAX_SECONDS.value))
         # A camera keeps its own time; only what could be read faster is held back.
         capture = Capture(
             pictures, extractor, config.segment_frames, realtime=realtime and not live, live=live, stop=stop
         )
-        summary = _caption(loaded, config, capture, stop, drop=realtime)
+        _caption(loaded, config, capture, stop, summary, drop=realtime)
     print(
         f"{summary.captions} captions in {summary.segments} segments ({summary.dropped_segments} dropped), "
         f"{summary.duration_s:.1f} s; real-time factor {_shown(summary.real_time_factor)}, "
         f"step p50 {_shown(summary.step_latency_p50_s)} s, p95 {_shown(summary.step_latency_p95_s)} s, "
-        f"first caption after {_shown(summary.time_to_first_caption_s)} s; files in {OUTPUT.value}"
+        f"first caption after {_shown(summary.time_to_first_caption_s)} s, compiled in {_shown(summary.warm_up_s)} s; "
+        f"files in {OUTPUT.value}"
     )
 
 
@@ -116,11 +122,14 @@ def stream_config(loaded: Loaded) -> StreamConfig:
         segment_frames=SEGMENT_FRAMES.value,
         memory=MEMORY.value,
         consolidation=CONSOLIDATION.value,
+        beam_size=BEAM_SIZE.value,
     )
 
 
-def _caption(loaded: Loaded, config: StreamConfig, capture: Capture, stop: threading.Event, *, drop: bool) -> Summary:
-    output, summary = Path(OUTPUT.value), Summary()
+def _caption(
+    loaded: Loaded, config: StreamConfig, capture: Capture, stop: threading.Event, summary: Summary, *, drop: bool
+) -> None:
+    output = Path(OUTPUT.value)
     with JsonLinesWriter(output / "captions.jsonl") as lines, webvtt.WebVttWriter(output / "captions.vtt") as subtitles:
 
         def on_captions(segment: Segment, items: list[Item], delay: float) -> None:
@@ -135,11 +144,11 @@ def _caption(loaded: Loaded, config: StreamConfig, capture: Capture, stop: threa
             run(loaded.params, config, capture, on_captions, decode=decode, drop=drop, stop=stop, summary=summary)
         finally:  # a source that fails midway leaves complete files too
             _write_summary(output / "summary.json", summary, config)
-    return summary
 
 
 def _write_summary(path: Path, summary: Summary, config: StreamConfig) -> None:
-    settings = {name: getattr(config, name) for name in ("segment_frames", "memory", "mode", "consolidation")}
+    names = ("segment_frames", "memory", "mode", "consolidation", "beam_size")
+    settings = {name: getattr(config, name) for name in names}
     about: dict[str, Any] = {"source": SOURCE.value, "checkpoint": CHECKPOINT.value, "version": __version__}
     with atomic_write(path) as file:
         json.dump({**summary.to_dict(), **settings, **about}, file, indent=1)

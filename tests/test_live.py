@@ -118,7 +118,13 @@ def test_a_file_gives_printed_captions_and_complete_files(captioned):
     assert summary["captions"] == len(lines)
     assert summary["dropped_segments"] == 0
     assert summary["duration_s"] == pytest.approx(2.0)
-    for name in ("real_time_factor", "step_latency_p50_s", "step_latency_p95_s", "time_to_first_caption_s"):
+    for name in (
+        "real_time_factor",
+        "step_latency_p50_s",
+        "step_latency_p95_s",
+        "time_to_first_caption_s",
+        "warm_up_s",
+    ):
         assert summary[name] > 0
     assert subtitles.startswith("WEBVTT\n\n")
     cues = CUES.findall(subtitles)

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from lvc_jax.data.feature_store_info import FeatureInfo
 from lvc_jax.data.segments import num_segments, segment_rows, segment_seconds, segment_span
 from lvc_jax.errors import InputError
+from lvc_jax.models import prepare
 from lvc_jax.outputs.predictions import Item
 from lvc_jax.streaming.items import Decode, caption_items
 from lvc_jax.streaming.state import StreamConfig, init, segment_fraction
@@ -73,6 +74,7 @@ def predict(
     """
     if batch < 1:
         raise InputError(f"batch={batch}: must be at least 1")
+    params = prepare(config.model, params)
     results: dict[str, list[Item]] = {}
     stream = iter(videos)
     while chunk := [Clip(*video) for video in itertools.islice(stream, batch * SORT_WINDOW)]:

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from lvc_jax.models import prepare
 from lvc_jax.outputs.predictions import Item
 from lvc_jax.streaming.capture import Capture, Segment, SegmentQueue
 from lvc_jax.streaming.items import Decode, caption_items
@@ -35,7 +36,10 @@ class Summary:
             out for live sources, where it cannot be told from waiting for the next picture. None for no stream.
         step_latency_p50_s, step_latency_p95_s: from a segment's rows to its captions on the host; None without a step.
         caption_delay_p95_s: from a segment's completion to its captions, waiting included.
-        time_to_first_caption_s: from the first frame's arrival to the first caption; None without a caption.
+        time_to_first_caption_s: from the first frame's arrival to the first caption, so without the start of the
+            program and without `warm_up_s`; None without a caption.
+        warm_up_s: what compiling the step (or reading the compiled one back) took before the source was read; None
+            without `warm_up`.
     """
 
     segments: int = 0
@@ -47,16 +51,27 @@ class Summary:
     step_latency_p95_s: float | None = None
     caption_delay_p95_s: float | None = None
     time_to_first_caption_s: float | None = None
+    warm_up_s: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for summary.json."""
         return dataclasses.asdict(self)
 
 
-def warm_up(params: Any, config: StreamConfig) -> None:
-    """Compiles the step, so that the first segment of a stream does not wait for it."""
+def warm_up(params: Any, config: StreamConfig, summary: Summary | None = None) -> Any:
+    """Compiles the step, so that the first segment of a stream does not wait for it.
+
+    Returns:
+        The parameters, prepared for captioning (`models.prepare`): what `run` should be given. The seconds that it all
+        took go into `summary`.
+    """
+    begun = time.monotonic()
+    params = prepare(config.model, params)
     rows = np.zeros((config.max_rows, config.model.feature_dim), np.float32)
     jax.block_until_ready(step(params, init(config, params), rows, 1))
+    if summary is not None:
+        summary.warm_up_s = time.monotonic() - begun
+    return params
 
 
 def run(
@@ -73,7 +88,7 @@ def run(
     """Captions a stream until it ends or `stop` is set.
 
     Args:
-        params: parameters of the model.
+        params: parameters of the model, from `warm_up` if the stream shall not wait for it.
         config: the stream's constants; `segment_frames` must be the capture's.
         capture: the source; it is read in a thread of its own.
         on_captions: called in the calling thread as soon as a segment's captions exist, with the segment, its captions
@@ -87,6 +102,7 @@ def run(
         InputError: the source fails (after the captions of all that arrived before) or delivers features that are not
             finite.
     """
+    params = prepare(config.model, params)
     queue = SegmentQueue(WAITING_SEGMENTS, drop=drop)
     threading.Thread(target=_feed, args=(capture, queue), name="capture", daemon=True).start()
     patience = _Patience(stop)
