@@ -19,6 +19,7 @@ Batch = dict[str, Any]
 Terms = dict[str, jax.Array]
 
 _ALPHA, _GAMMA = 0.25, 2.0
+LEAST_CHUNK = 4  # event slots whose captions are computed together: products of fewer rows are no faster
 
 
 def focal_loss(logits: Float[Array, "*n"], target: Float[Array, "*n"]) -> Float[Array, "*n"]:
@@ -106,7 +107,8 @@ def _terms(
         references = _matched_references(model, outputs["references"], index)
         nll = [
             _caption_nll_sums(
-                partial(_log_probs, model, params),
+                partial(_log_probs, model),
+                params,
                 outputs["memory"],
                 hidden[start:stop],
                 events["tokens"],
@@ -151,6 +153,7 @@ def _log_probs(
 
 def _caption_nll_sums(
     log_probs: Callable[..., jax.Array],
+    params: Any,
     memory: Float[Array, "B S E"],
     hidden: Float[Array, "D B G E"],
     tokens: Int[Array, "B G W"],
@@ -158,40 +161,83 @@ def _caption_nll_sums(
     matched: Bool[Array, "D B G"],
     key: jax.Array | None,
 ) -> Float[Array, " D"]:
-    """Sum over the matched pairs of each layer's length-normalised NLL, B event slots of the batch at a time.
+    """Sum over the matched pairs of each layer's length-normalised NLL, a chunk of event slots at a time.
 
-    Filled slots come first, whichever sample they belong to, and chunks of empty slots cost nothing: the work follows
-    the number of events in the batch, and the value is the same as with all slots computed. The backward pass
-    computes a chunk again instead of keeping the word distributions of all slots in memory.
+    Filled slots come first, whichever sample they belong to, and the loop ends with them, forwards and backwards: the
+    work follows the number of events in the batch, and the value is the same as with all slots computed. The backward
+    pass computes a chunk again instead of keeping the word distributions of all slots in memory.
     """
     layers, samples, slots = matched.shape
-
-    @jax.checkpoint
-    def captioned(
-        memory: jax.Array,
-        hidden: jax.Array,
-        tokens: jax.Array,
-        reference: jax.Array,
-        matched: jax.Array,
-        sample: jax.Array,
-        chunk: jax.Array,
-    ) -> jax.Array:
-        chunk_key = None if key is None else jax.random.fold_in(key, chunk)
-        tokens = jnp.broadcast_to(tokens[:, None], (tokens.shape[0], layers, tokens.shape[1]))
-        nll = caption_nll(log_probs(memory[sample], hidden, tokens, reference, chunk_key), tokens)
-        return jnp.where(matched, nll, 0.0).sum(0)
-
-    def add_chunk(total: jax.Array, inputs: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
-        filled = inputs[3].any()
-        return total + lax.cond(filled, captioned, lambda *_: jnp.zeros(layers), memory, *inputs), None
-
-    order = jnp.argsort(~matched.any(axis=0).reshape(-1), stable=True).reshape(slots, samples)
+    size = min(max(samples, LEAST_CHUNK), samples * slots)
+    filled = matched.any(axis=0).reshape(-1)
+    order = jnp.argsort(~filled, stable=True)
+    # The last chunk is filled up with slots that do not count.
+    counts = jnp.arange(-(-order.size // size) * size) < order.size
+    order = jnp.pad(order, (0, counts.size - order.size)).reshape(-1, size)
+    counts = counts.reshape(-1, size)
+    used = -(-filled.sum() // size)
 
     def chunks(rows: jax.Array) -> jax.Array:
         """[D, B, G, ...] to [chunk, slot of the chunk, D, ...]: layers stand where events of a sample are expected."""
         flat = jnp.moveaxis(rows, 0, 2).reshape(samples * slots, layers, *rows.shape[3:])
         return flat[order]
 
-    words = tokens.reshape(samples * slots, -1)[order]
-    inputs = (chunks(hidden), words, chunks(references), chunks(matched), order // slots, jnp.arange(slots))
-    return lax.scan(add_chunk, jnp.zeros(layers), inputs)[0]
+    said = tokens.reshape(samples * slots, -1)[order]
+    fixed = (said, chunks(matched) & counts[..., None], order // slots, used, key)
+    return _sum_chunks(partial(_chunk_nll, log_probs), params, memory, chunks(hidden), chunks(references), fixed)
+
+
+def _chunk_nll(
+    log_probs: Callable[..., jax.Array],
+    params: Any,
+    memory: jax.Array,
+    hidden: jax.Array,
+    reference: jax.Array,
+    fixed: Any,
+    chunk: jax.Array,
+) -> Float[Array, " D"]:
+    """The sums of one chunk: `hidden` [slot, D, E] and `reference` [slot, D, r] are its own."""
+    tokens, matched, sample, _, key = fixed
+    tokens, matched, sample = tokens[chunk], matched[chunk], sample[chunk]
+    chunk_key = None if key is None else jax.random.fold_in(key, chunk)
+    tokens = jnp.broadcast_to(tokens[:, None], (tokens.shape[0], matched.shape[1], tokens.shape[1]))
+    nll = caption_nll(log_probs(params, memory[sample], hidden, tokens, reference, chunk_key), tokens)
+    return jnp.where(matched, nll, 0.0).sum(0)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _sum_chunks(
+    nll: Callable[..., jax.Array], params: Any, memory: jax.Array, hidden: jax.Array, reference: jax.Array, fixed: Any
+) -> Float[Array, " D"]:
+    """`nll` summed over the used chunks. A loop of so many turns has no gradient of its own: it is given below."""
+
+    def add(chunk: jax.Array, total: jax.Array) -> jax.Array:
+        return total + nll(params, memory, hidden[chunk], reference[chunk], fixed, chunk)
+
+    return lax.fori_loop(0, fixed[3], add, jnp.zeros(hidden.shape[2]))
+
+
+def _sum_chunks_forward(nll: Callable[..., jax.Array], *inputs: Any) -> tuple[jax.Array, Any]:
+    return _sum_chunks(nll, *inputs), inputs
+
+
+def _sum_chunks_backward(nll: Callable[..., jax.Array], inputs: Any, gradient: jax.Array) -> tuple[Any, ...]:
+    params, memory, hidden, reference, fixed = inputs
+
+    def add(chunk: jax.Array, totals: Any) -> Any:
+        whole, d_hidden, d_reference = totals
+
+        def again(params: Any, memory: jax.Array, hidden: jax.Array, reference: jax.Array) -> jax.Array:
+            return nll(params, memory, hidden, reference, fixed, chunk)
+
+        _, pullback = jax.vjp(again, params, memory, hidden[chunk], reference[chunk])
+        d_params, d_memory, own_hidden, own_reference = pullback(gradient)
+        whole = jax.tree.map(jnp.add, whole, (d_params, d_memory))
+        return whole, d_hidden.at[chunk].set(own_hidden), d_reference.at[chunk].set(own_reference)
+
+    start = jax.tree.map(jnp.zeros_like, ((params, memory), hidden, reference))
+    (d_params, d_memory), d_hidden, d_reference = lax.fori_loop(0, fixed[3], add, start)
+    return d_params, d_memory, d_hidden, d_reference, None
+
+
+_sum_chunks.defvjp(_sum_chunks_forward, _sum_chunks_backward)

@@ -141,3 +141,15 @@ def test_the_state_is_donated(params):
     rows = state.rows
     step(params, state, *pad_rows(CONFIG, random_stream(0, [2])[0]))
     assert rows.is_deleted()
+
+
+def test_a_beam_captions_every_query_and_only_captions_change(params):
+    config = dataclasses.replace(CONFIG, beam_size=3, consolidation="rerank", mode="reference", min_events=4)
+    rows = random_stream(5, [4, 3, 2])
+    beam, greedy = (play(params, rows, dataclasses.replace(config, beam_size=size))[0] for size in (3, 1))
+    better = 0
+    for found, plain in zip(beam, greedy):
+        order, plain_order = np.argsort(found["query"]), np.argsort(plain["query"])
+        np.testing.assert_allclose(found["proposal_score"][order], plain["proposal_score"][plain_order], atol=1e-6)
+        better += np.sum(found["tokens"][order] != plain["tokens"][plain_order])
+    assert better
