@@ -159,11 +159,20 @@ def spatial_convolution(
 def temporal_convolution(
     x: Float[Array, "b t h w m"], kernel: Float[Array, "3 m c"], stride: int
 ) -> Float[Array, "b t2 h w c"]:
-    """Every pixel convolved along time, with a frame of zeros before and after the clip."""
-    frames = (x.shape[1] - 1) // stride + 1
-    padded = jnp.pad(x, ((0, 0), (1, 1), (0, 0), (0, 0), (0, 0)))
-    taps = [padded[:, k : k + stride * (frames - 1) + 1 : stride] @ kernel[k] for k in range(3)]
-    return taps[0] + taps[1] + taps[2]
+    """Every pixel convolved along time, with a frame of zeros before and after the clip.
+
+    As a convolution of the plane time x pixel: on CPUs that is faster than the convolution in three dimensions and than
+    products with three shifted clips (docs/features.md).
+    """
+    batch, frames, height, width, _ = x.shape
+    plane = jax.lax.conv_general_dilated(
+        x.reshape(batch, frames, height * width, -1),
+        kernel[:, None],
+        (stride, 1),
+        [(1, 1), (0, 0)],
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
+    return plane.reshape(batch, -1, height, width, kernel.shape[-1])
 
 
 class Block(nn.Module):
