@@ -237,9 +237,9 @@ def test_bad_input_gives_one_line_and_code_2(monkeypatch, capsys, checkpoint, mo
 
 
 def test_a_checkpoint_of_features_that_pixels_cannot_give_is_refused(monkeypatch, capsys, movie, tmp_path):
-    folder = save(tmp_path / "run", FeatureInfo("tsp", INFO.dim, 1.0667, 1.0667))
+    folder = save(tmp_path / "run", FeatureInfo("c3d", INFO.dim, 1.0667, 1.0667))
     assert run(monkeypatch, checkpoint=folder, source=movie, output=tmp_path / "out") == 2
-    assert "'tsp' features" in capsys.readouterr().err
+    assert "'c3d' features" in capsys.readouterr().err
 
 
 def test_a_checkpoint_of_another_clock_is_refused(monkeypatch, capsys, movie, tmp_path):

@@ -64,7 +64,7 @@ def load_weights(folder: str | os.PathLike) -> tuple[R2Plus1DConfig, dict[str, A
     config, fingerprint = _about(Path(folder))
     path = Path(folder) / ARRAYS
     try:
-        with np.load(path, allow_pickle=False) as arrays:  # never runs code
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:  # never runs code
             state = {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, AttributeError) as error:
         raise InputError(f"{path}: missing or damaged ({error}); {_MAKE}") from None
