@@ -12,6 +12,7 @@ OPS = ["lvc_jax.ops"] + [f"lvc_jax.ops.{name}" for name in find_packages("ops")]
 
 # Version 3 of the stemmer follows a newer Snowball English: other stems, other scores.
 METEOR = ["pycocoevalcap==1.2", "snowballstemmer==2.2.0"]
+CONVERT = ["safetensors>=0.5"]
 
 setup(
     name="lvc-jax",
@@ -35,6 +36,7 @@ setup(
         "jaxtyping>=0.3",
         "matplotlib>=3.9",
         "ml-collections>=1.1",
+        "ml_dtypes>=0.5",
         "numpy>=2.1",
         "optax>=0.2.6",
         "orbax-checkpoint>=0.11.30",
@@ -45,8 +47,10 @@ setup(
         "tensorflow-datasets>=4.9.9",
     ],
     extras_require={
+        "convert": CONVERT,
         "meteor": METEOR,
         "test": [
+            *CONVERT,
             *METEOR,
             "beartype>=0.19",
             "build>=1.2",
