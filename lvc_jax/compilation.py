@@ -21,8 +21,9 @@ def cache_folder() -> Path | None:
     named = os.environ.get(VARIABLE, "")
     if named:
         return None if named == OFF else Path(named).expanduser()
-    if jax.config.jax_compilation_cache_dir:
-        return Path(jax.config.jax_compilation_cache_dir)
+    own = getattr(jax.config, "jax_compilation_cache_dir", None)
+    if own:
+        return Path(own)
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG base directory specification: a path that is not absolute is to be ignored.
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "lvc_jax" / "xla"

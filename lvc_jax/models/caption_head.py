@@ -101,12 +101,14 @@ class CaptionHead(nn.Module):
         """
         event, attend = self._event_gates(hidden), self._attend(hidden, reference, memory)
         recurrent = self._cast(self.recurrent_kernel)
+        table: Array | None = None
+        kernel: Array
+        bias: Array
         if self.has_variable(DERIVED, "word_gates"):
-            table, kernel, bias = (
-                self.get_variable(DERIVED, name) for name in ("word_gates", "logit_kernel", "logit_bias")
-            )
+            table = self.get_variable(DERIVED, "word_gates")
+            kernel, bias = (self.get_variable(DERIVED, name) for name in ("logit_kernel", "logit_bias"))
         else:
-            table, (kernel, bias) = None, self._output()
+            kernel, bias = self._output()
         embedding, word_kernel = self._cast(self.embedding), self._cast(self.word_kernel)
 
         def advance(token: Array, state: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
