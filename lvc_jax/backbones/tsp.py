@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -19,7 +19,7 @@ def clip_features(
     config: R2Plus1DConfig, variables: Mapping[str, Any], clips: Float[Array, "b t h w 3"]
 ) -> Float[Array, "b dim"]:
     """Features of preprocessed clips."""
-    return R2Plus1D(config).apply(variables, clips)
+    return cast(Array, R2Plus1D(config).apply(variables, clips))
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -31,7 +31,7 @@ def pixel_features(
     It is compiled for each size of picture. `ClipExtractor` preprocesses single frames instead and compiles the network
     once; the numbers are the same.
     """
-    return R2Plus1D(config).apply(variables, preprocess(frames))
+    return cast(Array, R2Plus1D(config).apply(variables, preprocess(frames)))
 
 
 class ExtractorState(NamedTuple):
