@@ -177,3 +177,31 @@ def test_bad_weights_are_one_line_errors(values):
 def test_dropout_without_a_key_is_an_error(model, params):
     with pytest.raises(ValueError, match="dropout key"):
         losses.compute(model, params, make_batch(np.random.default_rng(9), [1]), WEIGHTS)
+
+
+@pytest.mark.parametrize(("samples", "slots", "filled"), [(1, 5, 5), (1, 6, 3), (3, 3, 9), (6, 2, 7), (1, 2, 0)])
+def test_captions_in_chunks_are_all_captions_once(samples, slots, filled):
+    rng = np.random.default_rng(0)
+    layers, words = 2, 4
+    hidden = rng.standard_normal((layers, samples, slots, 3)).astype(np.float32)
+    reference = rng.uniform(size=(layers, samples, slots, 1)).astype(np.float32)
+    tokens = np.pad(rng.integers(1, 9, (samples, slots, words - 1)), ((0, 0), (0, 0), (1, 0)))
+    memory, kernel = rng.standard_normal((samples, 1, 3)).astype(np.float32), np.float32([1, 2, -1])
+    matched = np.broadcast_to(rng.permutation(samples * slots).reshape(samples, slots) < filled, hidden.shape[:3])
+
+    def log_probs(kernel, memory, hidden, tokens, reference, key):
+        said = (hidden + memory) @ kernel * reference[..., 0]
+        return jnp.sin(said[..., None] + tokens[..., 1:])
+
+    def chunked(kernel, memory, hidden, reference):
+        return losses._caption_nll_sums(log_probs, kernel, memory, hidden, tokens, reference, matched, None)
+
+    def direct(kernel, memory, hidden, reference):
+        nll = losses.caption_nll(log_probs(kernel, memory, hidden, tokens, reference, None), tokens)
+        return jnp.where(matched, nll, 0).sum((1, 2))
+
+    def with_gradients(sums):
+        weighed = jax.value_and_grad(lambda *inputs: sums(*inputs) @ jnp.array([1.0, 3.0]), argnums=(0, 1, 2, 3))
+        return jax.jit(weighed)(kernel, memory, hidden, reference)
+
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), *map(with_gradients, (chunked, direct)))
