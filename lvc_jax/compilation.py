@@ -21,9 +21,9 @@ def cache_folder() -> Path | None:
     named = os.environ.get(VARIABLE, "")
     if named:
         return None if named == OFF else Path(named).expanduser()
-    own = getattr(jax.config, "jax_compilation_cache_dir", None)
-    if own:
-        return Path(own)
+    configured = jax.config.values["jax_compilation_cache_dir"]
+    if configured:
+        return Path(configured)
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG base directory specification: a path that is not absolute is to be ignored.
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "lvc_jax" / "xla"

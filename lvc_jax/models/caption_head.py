@@ -101,14 +101,14 @@ class CaptionHead(nn.Module):
         """
         event, attend = self._event_gates(hidden), self._attend(hidden, reference, memory)
         recurrent = self._cast(self.recurrent_kernel)
-        table: Array | None = None
+        table: Array | None
         kernel: Array
         bias: Array
         if self.has_variable(DERIVED, "word_gates"):
-            table = self.get_variable(DERIVED, "word_gates")
-            kernel, bias = (self.get_variable(DERIVED, name) for name in ("logit_kernel", "logit_bias"))
+            names = ("word_gates", "logit_kernel", "logit_bias")
+            table, kernel, bias = (self.get_variable(DERIVED, name) for name in names)
         else:
-            kernel, bias = self._output()
+            table, (kernel, bias) = None, self._output()
         embedding, word_kernel = self._cast(self.embedding), self._cast(self.word_kernel)
 
         def advance(token: Array, state: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:

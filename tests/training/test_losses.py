@@ -189,6 +189,8 @@ def test_captions_in_chunks_are_all_captions_once(samples, slots, filled):
     memory, kernel = rng.standard_normal((samples, 1, 3)).astype(np.float32), np.float32([1, 2, -1])
     matched = np.broadcast_to(rng.permutation(samples * slots).reshape(samples, slots) < filled, hidden.shape[:3])
 
+    tokens, matched = jnp.asarray(tokens), jnp.asarray(matched)
+
     def log_probs(kernel, memory, hidden, tokens, reference, key):
         said = (hidden + memory) @ kernel * reference[..., 0]
         return jnp.sin(said[..., None] + tokens[..., 1:])
