@@ -65,6 +65,7 @@ def compute(
         total: scalar; terms: scalars `loss_giou`, `loss_cls`, `loss_bbox`, `loss_count`, `loss_caption` of the last
         layer and the same names with `_0`, `_1`, ... for the layers before it, unweighted.
     """
+    batch = jax.tree.map(jnp.asarray, batch)  # numpy arrays cannot be indexed by traced ones
     if deterministic:
         rngs, caption_key = None, None
     elif key is None:

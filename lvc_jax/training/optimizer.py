@@ -56,6 +56,35 @@ def _slowed(factor: float) -> optax.GradientTransformation:
     )
 
 
+# Parameters that no training step reads: the proposal mode's, and two layers that the reference's caption attention
+# inherits and leaves unused. PyTorch skips them (they have no gradient), so neither Adam nor weight decay moves them.
+_NEVER_READ = (
+    ("proposal_layer",),
+    ("proposal_norm",),
+    ("attention", "weights_kernel"),
+    ("attention", "weights_bias"),
+    ("attention", "output_kernel"),
+    ("attention", "output_bias"),
+)
+
+
+def never_read(path: tuple[Any, ...]) -> bool:
+    """Whether training leaves the parameter at this path of the tree as it is."""
+    names = tuple(getattr(part, "key", None) for part in path)
+    return any(
+        names[start : start + len(part)] == part for part in _NEVER_READ for start in range(len(names) - len(part) + 1)
+    )
+
+
+def _still() -> optax.GradientTransformation:
+    """No update for parameters that are never read; without a state, so that older runs continue."""
+    return optax.stateless(
+        lambda updates, _: jax.tree_util.tree_map_with_path(
+            lambda path, update: jnp.zeros_like(update) if never_read(path) else update, updates
+        )
+    )
+
+
 def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.GradientTransformation, Schedule]:
     """Clipping by global norm, weight decay, Adam, learning rate; optionally over several accumulated batches.
 
@@ -82,6 +111,7 @@ def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.Grad
         optax.clip_by_global_norm(config.clip_norm) if config.clip_norm else optax.identity(),
         *((decay, adam) if config.name == "adam" else (adam, decay)),
         _slowed(factor),
+        _still(),
         optax.scale_by_learning_rate(lambda updates: schedule(updates * accumulation_steps)),
     )
     if accumulation_steps == 1:

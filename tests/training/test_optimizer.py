@@ -8,7 +8,10 @@ import pytest
 
 from lvc_jax.errors import InputError
 from lvc_jax.models import ModelConfig, init_params
-from lvc_jax.training.optimizer import _outside_captioner, make_optimizer, make_schedule
+from lvc_jax.training import losses
+from lvc_jax.training.loss_weights import PDVC
+from lvc_jax.training.optimizer import _outside_captioner, make_optimizer, make_schedule, never_read
+from tests.models.conftest import small_model
 from tests.training.parts import tiny_config
 
 
@@ -82,6 +85,38 @@ def test_the_captioner_of_the_real_model_is_exactly_what_is_not_slowed(head):
     assert by_module == {name: {name != "caption"} for name in params}
     assert {"embedding", "event_kernel", "logit_kernel", "recurrent_kernel"} <= set(params["caption"])
     assert {"queries", "heads", "pyramid", "encoder_0", "decoder_0", "reference"} <= set(params)
+
+
+@pytest.mark.parametrize("head", ["lstm", "lstm_dsa"])
+@pytest.mark.parametrize("name", ["adam", "adamw"])
+def test_what_training_never_reads_stays_and_all_else_moves(head, name):
+    model = small_model(caption_head=head)
+    features, duration = model.inputs(batch=2)
+    events = {
+        "boxes": np.array([[[0.3, 0.2], [0.7, 0.4]]] * 2, np.float32),
+        "tokens": np.array([[[0, 4, 2, 0], [0, 3, 0, 0]]] * 2, np.int32),
+        "mask": np.ones((2, 2), bool),
+    }
+    batch = {"features": features, "duration": duration, "events": events, "count": np.array([2, 2], np.int32)}
+
+    @jax.jit
+    def step(params):
+        grads = jax.grad(lambda p: losses.compute(model.model, p, batch, PDVC, deterministic=True)[0])(params)
+        tx, _ = make_optimizer(options(name=name, schedule="constant", learning_rate=1e-3, weight_decay=1e-2))
+        return grads, tx.update(grads, tx.init(params), params)[0]
+
+    grads, updates = step(model.variables)
+    kept = set()
+    for (path, update), grad in zip(jax.tree_util.tree_leaves_with_path(updates), jax.tree.leaves(grads), strict=True):
+        if never_read(path):
+            kept.add("/".join(part.key for part in path[1:]))
+            assert not np.asarray(grad).any()
+            assert not np.asarray(update).any()
+        else:
+            assert np.asarray(update).any(), path
+    proposal = {f"proposal_{layer}" for layer in ("layer/kernel", "layer/bias", "norm/scale", "norm/bias")}
+    unused = {f"caption/attention/{layer}_{part}" for layer in ("weights", "output") for part in ("kernel", "bias")}
+    assert kept == (proposal | unused if head == "lstm_dsa" else proposal)
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, float("nan")])
