@@ -60,6 +60,25 @@ def test_the_paper_and_the_reference_have_their_weights():
     assert reference.optimizer.boundaries[0] == 8 * 10_009
 
 
+def test_the_two_captioners_of_the_reference():
+    light, _ = load(FOLDER / "anet_pdvc.py")
+    standard, _ = load(FOLDER / "anet_pdvc.py", "standard")
+    assert (light.model.caption_head, light.streaming.ec_alpha) == ("lstm", 0.3)
+    assert (standard.model.caption_head, standard.streaming.ec_alpha) == ("lstm_dsa", 1.0)
+
+
+def test_salads_trains_on_windows_or_on_whole_videos():
+    windows, _ = load(FOLDER / "salads.py", "fold=2")
+    whole, _ = load(FOLDER / "salads.py", "fold=2,mode=video")
+    assert (windows.mode, whole.mode) == ("segment", "video")
+    assert windows.train_split == whole.train_split == "not_fold_2"
+    assert whole.model.num_queries >= 24  # the most actions of a video
+    assert whole.streaming.consolidation == "rerank"
+    for bad in ("fold=6", "mode=both", "fold=1,size=2"):
+        with pytest.raises(ValueError, match=r"salads\.py"):
+            load(FOLDER / "salads.py", bad)
+
+
 def test_a_fold_of_salads_is_held_out():
     config, _ = load(FOLDER / "salads.py", "fold=4")
     assert (config.train_split, config.eval.split) == ("not_fold_4", "fold_4")
