@@ -23,7 +23,7 @@ def find(checkpoint: Path, size: int, given: str | os.PathLike | None) -> WordVo
         InputError: none is found, or several, or it is damaged, or it has another number of words.
     """
     path = Path(given) if given else _search(checkpoint)
-    vocabulary = WordVocabulary.load(path)
+    vocabulary = WordVocabulary.load(path, unknown_last=False)
     if vocabulary.size != size:
         raise InputError(
             f"{path}: has {vocabulary.size} words, but the word embedding of {checkpoint} has {size} (and one row for "

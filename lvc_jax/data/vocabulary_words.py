@@ -32,28 +32,32 @@ class WordVocabulary:
     kind = "words"
 
     def __init__(self, words: Sequence[str], where: str = "vocabulary"):
-        """Takes the words in the order of their ids; the last one must be UNK.
+        """Takes the words in the order of their ids; the last one stands for every unknown word.
 
         Raises:
-            InputError: naming `where`, if a word is empty, not text, or occurs twice, or the last is not UNK.
+            InputError: naming `where`, if there is no word, or one is empty, not text, or occurs twice.
         """
+        if not words:
+            raise InputError(f"{where}: holds no word")
         for i, word in enumerate(words, start=1):
             if not isinstance(word, str) or not word:
                 raise InputError(f"{where}: id {i}: expected a word, found {word!r}")
         double = [word for word, n in Counter(words).items() if n > 1]
         if double:
             raise InputError(f"{where}: word {double[0]!r} has more than one id; keep one")
-        if not words or words[-1] != UNKNOWN:
-            raise InputError(f"{where}: the last id must be {UNKNOWN!r}, the unknown word; add it")
         self.words = tuple(words)
         self._ids = {word: i for i, word in enumerate(self.words, start=1)}
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> "WordVocabulary":
+    def load(cls, path: str | os.PathLike, *, unknown_last: bool = True) -> "WordVocabulary":
         """Reads a published vocabulary: {"ix_to_word": {"1": word, ...}, "word_to_ix": {word: 1, ...}}.
 
+        Args:
+            path: the file.
+            unknown_last: the last word must be UNK. Where captions are only spoken, not learnt, any word may be last.
+
         Raises:
-            InputError: naming the file, if ids are not 1..V or the two tables disagree.
+            InputError: naming the file, if ids are not 1..V, the two tables disagree or the last word is not UNK.
         """
         where = os.fspath(path)
         try:
@@ -69,6 +73,8 @@ class WordVocabulary:
         if missing is not None:
             raise InputError(f"{where}: field 'ix_to_word': id {missing} is missing; ids must run from 1 to the last")
         vocabulary = cls([table[str(i)] for i in range(1, len(table) + 1)], where)
+        if unknown_last and vocabulary.words[-1] != UNKNOWN:
+            raise InputError(f"{where}: the last id must be {UNKNOWN!r}, the unknown word; add it")
         inverse = content.get("word_to_ix", vocabulary._ids)
         if inverse != vocabulary._ids:
             raise InputError(f"{where}: fields 'ix_to_word' and 'word_to_ix' disagree; one must be the inverse")
