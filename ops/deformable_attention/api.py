@@ -13,18 +13,19 @@ that is traced on one machine and lowered for another says `platform`. `why_refu
 
 import dataclasses
 import functools
+import importlib
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from . import dense, pallas, reference, tapwise
+from . import dense, reference, tapwise
 from .taps import Rows, row_positions
 
 Attend = Callable[[Array, Rows, Array, tuple[int, ...]], Array]
 DENSE_LIMIT_BYTES = 2**28
-VMEM_LIMIT_BYTES = 2**23  # half of what the kernels of one TPU core may use; blocks are there twice
+CHANNEL_LIMIT = 2048  # of a head: the TPU kernel has all of them on the chip
 PADDINGS = ("zeros", "border")
 
 
@@ -68,29 +69,29 @@ def _refuse_kernel(target: str, problem: Problem) -> str | None:
         return f"it is for {target.upper()}, the platform is {problem.platform}"
     if problem.dtype not in ("float32", "bfloat16"):
         return f"it takes float32 or bfloat16, not {problem.dtype}"
-    tiles = pallas.cut(problem.level_lengths, problem.queries, 1, target)  # type: ignore[arg-type]
-    size = 4 * tiles.length * max(128, problem.channels)
-    if target == "tpu" and size > VMEM_LIMIT_BYTES:
-        return f"the values of one head take {size / 2**20:.1f} MiB of VMEM (limit {VMEM_LIMIT_BYTES / 2**20:.0f})"
+    if target == "tpu" and problem.channels > CHANNEL_LIMIT:
+        return f"{problem.channels} channels of a head do not fit on the chip (limit {CHANNEL_LIMIT})"
     return None
+
+
+def _kernel(module: str, **options: bool) -> Attend:
+    """The `attend` of a module that is imported at its first use: no CPU needs Pallas and its compilers."""
+
+    def attend(value: Array, rows: Rows, weights: Array, level_lengths: tuple[int, ...]) -> Array:
+        found = importlib.import_module(f"{__package__}.{module}")
+        return found.attend(value, rows, weights, level_lengths, **options)
+
+    return attend
 
 
 IMPLEMENTATIONS: dict[str, Implementation] = {
     "reference": Implementation(reference.attend, lambda problem: None),
     "tapwise": Implementation(tapwise.attend, lambda problem: None),
     "dense": Implementation(dense.attend, _refuse_dense),
-    "pallas_tpu": Implementation(
-        functools.partial(pallas.attend, target="tpu"), functools.partial(_refuse_kernel, "tpu")
-    ),
-    "pallas_gpu": Implementation(
-        functools.partial(pallas.attend, target="gpu"), functools.partial(_refuse_kernel, "gpu")
-    ),
-    "pallas_tpu_interpret": Implementation(
-        functools.partial(pallas.attend, target="tpu", interpret=True), lambda problem: None
-    ),
-    "pallas_gpu_interpret": Implementation(
-        functools.partial(pallas.attend, target="gpu", interpret=True), lambda problem: None
-    ),
+    "pallas_tpu": Implementation(_kernel("pallas_tpu"), functools.partial(_refuse_kernel, "tpu")),
+    "pallas_gpu": Implementation(_kernel("pallas_gpu"), functools.partial(_refuse_kernel, "gpu")),
+    "pallas_tpu_interpret": Implementation(_kernel("pallas_tpu", interpret=True), lambda problem: None),
+    "pallas_gpu_interpret": Implementation(_kernel("pallas_gpu", interpret=True), lambda problem: None),
 }
 ORDER = {
     "cpu": ("tapwise",),
@@ -142,7 +143,7 @@ def deformable_attention(
         level_lengths: rows of each level.
         padding: what lies outside a level: "zeros", or "border" (its first and last row go on for ever).
         implementation: "auto", or a name of `IMPLEMENTATIONS`.
-        platform: what the program will run on, "cpu", "tpu" or "gpu"; by default where jax runs now.
+        platform: what the program will run on, "cpu", "tpu" or "gpu" ("cuda", "rocm"); by default where jax runs now.
 
     Returns:
         One vector per query and head, in the dtype of `value`; sums are made in float32.
@@ -157,8 +158,11 @@ def deformable_attention(
     if weights.shape != locations.shape:
         raise ValueError(f"deformable_attention: weights {weights.shape} and locations {locations.shape} must agree")
     where = platform or jax.default_backend()
+    where = "gpu" if where in ("cuda", "rocm") else where
     problem = Problem(batch, heads, locations.shape[1], channels, level_lengths, str(value.dtype), where)
     attend = _choose(implementation, problem)
+    if 0 in value.shape or 0 in locations.shape:
+        return jnp.zeros((batch, locations.shape[1], heads, channels), value.dtype)
     return attend(value, row_positions(locations, level_lengths, padding), weights, level_lengths)
 
 

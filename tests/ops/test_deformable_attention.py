@@ -226,9 +226,9 @@ def test_vmap_and_jit_change_nothing():
 def test_auto_takes_the_first_that_accepts_and_tells_why(monkeypatch):
     lengths = (20_000,)
     assert why_refused(Problem(1, 8, 10, 64, (100, 50))) == {"tapwise": None}
-    huge = why_refused(Problem(64, 8, 20_000, 64, lengths, platform="tpu"))
+    huge = why_refused(Problem(64, 8, 20_000, 4096, lengths, platform="tpu"))
     assert list(huge) == ["pallas_tpu", "dense", "tapwise"]
-    assert "VMEM" in huge["pallas_tpu"]
+    assert "4096 channels" in huge["pallas_tpu"]
     assert "MiB" in huge["dense"]
     assert huge["tapwise"] is None
     assert why_refused(Problem(1, 8, 10, 64, (100,), platform="tpu"))["pallas_tpu"] is None
@@ -243,6 +243,17 @@ def test_auto_takes_the_first_that_accepts_and_tells_why(monkeypatch):
     monkeypatch.setattr(api, "ORDER", {"cpu": ("dense",)})
     with pytest.raises(ValueError, match="no implementation accepts"):
         deformable_attention(value, locations, weights, lengths, platform="cpu")
+
+
+@pytest.mark.parametrize("implementation", HERE)
+def test_nothing_to_sample_is_zero(implementation):
+    value, locations, weights, lengths = problem(1)
+    out = deformable_attention(value, locations[..., :0], weights[..., :0], lengths, implementation=implementation)
+    assert out.shape == (2, 3, 2, 3) and not out.any()
+    out = deformable_attention(value, locations[:, :0], weights[:, :0], lengths, implementation=implementation)
+    assert out.shape == (2, 0, 2, 3)
+    out, gradients = output_and_gradients(implementation, "zeros", lengths)(value, locations, 0 * weights, value[:, :3])
+    assert not out.any() and not gradients[0].any() and not gradients[1].any() and gradients[2].all()
 
 
 def test_bad_arguments_are_named():

@@ -1,0 +1,125 @@
+"""What is particular to the Pallas kernels: blocks of long windows, many devices, mapped axes, precision."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from lvc_jax.ops.deformable_attention import deformable_attention, pallas_gpu, pallas_tpu
+from tests.ops import lowering
+
+KERNELS = ("pallas_tpu_interpret", "pallas_gpu_interpret")
+
+
+def arguments(batch=2, queries=21, heads=2, channels=5, level_lengths=(40, 17), points=2, dtype=jnp.float32):
+    rng = np.random.default_rng(4)
+    samples = (batch, queries, heads, len(level_lengths), points)
+    return (
+        jnp.asarray(rng.standard_normal((batch, sum(level_lengths), heads, channels)), dtype),
+        jnp.asarray(rng.uniform(-0.4, 1.4, samples), jnp.float32),
+        jnp.asarray(rng.uniform(0.0, 0.4, samples), jnp.float32),
+        jnp.asarray(rng.standard_normal((batch, queries, heads, channels)), dtype),
+    )
+
+
+def with_gradients(implementation, level_lengths=(40, 17), platform=None):
+    def run(value, locations, weights, cotangent):
+        attend = functools.partial(
+            deformable_attention, level_lengths=level_lengths, implementation=implementation, platform=platform
+        )
+        out, pull = jax.vjp(attend, value, locations, weights)
+        return out, *pull(cotangent)
+
+    return run
+
+
+def assert_same(found, expected, atol=2e-5):
+    for got, want in zip(found, expected, strict=True):
+        scale = max(1.0, float(jnp.abs(want).max()))
+        np.testing.assert_allclose(np.asarray(got, np.float32), np.asarray(want, np.float32), atol=atol * scale)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks so small that a short window takes many, of rows as of queries and channels."""
+    for name, size in (("WHOLE_LIMIT", 0), ("LONG_BLOCK", 8), ("QUERY_BLOCK", 8)):
+        monkeypatch.setattr(pallas_tpu, name, size)
+    for name in ("QUERIES", "ROWS", "CHANNELS"):
+        monkeypatch.setattr(pallas_gpu, name, 16)
+
+
+@pytest.mark.parametrize("implementation", KERNELS)
+@pytest.mark.usefixtures("small_blocks")
+def test_many_blocks_give_what_one_gives(implementation):
+    inputs = arguments(channels=18)
+    expected = jax.jit(with_gradients("reference"))(*inputs)
+    assert_same(jax.jit(with_gradients(implementation))(*inputs), expected)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_of_a_long_window():
+    plan = pallas_tpu.plan((40, 17), points=2, queries=21)
+    assert (plan.padded_lengths, plan.groups, plan.row_blocks) == ((40, 24), 2, 8)
+    assert [plan.group(block) for block in range(8)] == [0] * 5 + [1] * 3
+    assert pallas_gpu.plan((40, 17), points=2, queries=21, channels=18).tiles() == [3, 2]
+
+
+@pytest.mark.parametrize("implementation", KERNELS)
+def test_devices_run_the_kernel_on_their_own_samples(implementation):
+    inputs = arguments()
+    expected = jax.jit(with_gradients("reference"))(*inputs)
+    split = NamedSharding(Mesh(np.asarray(jax.devices()[:2]), ("data",)), P("data"))
+    compiled = jax.jit(with_gradients(implementation), in_shardings=split).lower(*inputs).compile()
+    assert_same(compiled(*jax.device_put(inputs, split)), expected)
+    text = compiled.as_text()
+    assert "all-gather" not in text and "all-reduce" not in text and "all-to-all" not in text
+
+
+@pytest.mark.parametrize("platform", lowering.LOWERED_AS)
+def test_lowers_over_devices(platform):
+    split = NamedSharding(Mesh(np.asarray(jax.devices()[:2]), ("data",)), P("data"))
+    run = jax.jit(with_gradients(f"pallas_{platform}", platform=platform), in_shardings=split)
+    with lowering.described_gpu(platform):
+        lowered = run.trace(*arguments()).lower(lowering_platforms=(lowering.LOWERED_AS[platform],))
+    assert lowered.as_text().count("CustomSPMDPartitioning") >= 2
+
+
+@pytest.mark.parametrize("implementation", KERNELS)
+def test_mapped_over_streams(implementation):
+    inputs = jax.tree.map(lambda part: part[:, None], arguments(batch=3))
+    axes = (0, 0, 0, None)  # one cotangent for all
+    inputs = (*inputs[:3], inputs[3][0])
+    expected = jax.jit(jax.vmap(with_gradients("reference"), axes))(*inputs)
+    assert_same(jax.jit(jax.vmap(with_gradients(implementation), axes))(*inputs), expected)
+
+
+@pytest.mark.parametrize("platform", lowering.LOWERED_AS)
+def test_lowers_mapped(platform):
+    inputs = jax.tree.map(lambda part: part[:, None], arguments(batch=3))
+    run = jax.jit(jax.vmap(with_gradients(f"pallas_{platform}", platform=platform)))
+    with lowering.described_gpu(platform):
+        run.trace(*inputs).lower(lowering_platforms=(lowering.LOWERED_AS[platform],))
+
+
+@pytest.mark.parametrize("implementation", KERNELS)
+def test_positions_keep_their_digits_far_from_the_first_row(implementation):
+    """Row 3000.0001 of one level behind another: in one float32 the fraction would be gone."""
+    lengths = (1000, 4000)
+    value = jnp.arange(5000, dtype=jnp.float32)[None, :, None, None] % 1000 * jnp.ones((1, 1, 1, 4))
+    location = jnp.asarray([0.2, 3000.6251 / 4000], jnp.float32).reshape(1, 1, 1, 2, 1)
+    weights = jnp.asarray([0.0, 1.0]).reshape(location.shape)
+    out = deformable_attention(value, location, weights, lengths, implementation=implementation)
+    exact = float(np.float64(location[0, 0, 0, 1, 0]) * 4000 - 0.5) - 3000
+    np.testing.assert_allclose(out[0, 0, 0], exact, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("implementation", KERNELS)
+def test_a_number_that_is_none_is_not_hidden(implementation):
+    value, locations, weights, _ = arguments()
+    locations = locations.at[0, 3, 0, 0, 0].set(jnp.nan)
+    out = deformable_attention(value, locations, weights, (40, 17), implementation=implementation)
+    assert jnp.isnan(out[0, 3, 0]).all() and jnp.isfinite(out[1]).all()
