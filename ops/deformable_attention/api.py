@@ -14,6 +14,7 @@ that is traced on one machine and lowered for another says `platform`. `why_refu
 import dataclasses
 import functools
 import importlib
+import importlib.util
 from collections.abc import Callable
 
 import jax
@@ -38,6 +39,7 @@ class Problem:
         level_lengths: rows of each level.
         dtype: name of the values' type.
         platform: "cpu", "tpu", "gpu" or another.
+        devices: how many the program may be split over without the kernels' knowing.
     """
 
     batch: int
@@ -47,6 +49,7 @@ class Problem:
     level_lengths: tuple[int, ...]
     dtype: str = "float32"
     platform: str = "cpu"
+    devices: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +72,12 @@ def _refuse_kernel(target: str, problem: Problem) -> str | None:
         return f"it is for {target.upper()}, the platform is {problem.platform}"
     if problem.dtype not in ("float32", "bfloat16"):
         return f"it takes float32 or bfloat16, not {problem.dtype}"
+    if target == "gpu" and importlib.util.find_spec("jax.experimental.pallas.triton") is None:
+        return "this version of jax has no Triton route"
+    if target == "tpu" and problem.devices > 1:
+        return (
+            f"the program may be split over {problem.devices} devices: set the mesh (jax.set_mesh), or name the kernel"
+        )
     if target == "tpu" and problem.channels > CHANNEL_LIMIT:
         return f"{problem.channels} channels of a head do not fit on the chip (limit {CHANNEL_LIMIT})"
     return None
@@ -124,6 +133,12 @@ def _choose(name: str, problem: Problem) -> Attend:
     return IMPLEMENTATIONS[name].attend
 
 
+def _devices(platform: str) -> int:
+    """Over how many devices the program may be split with no mesh set that says so."""
+    here = platform == jax.default_backend() and jax.sharding.get_abstract_mesh().empty
+    return jax.device_count() if here else 1
+
+
 def deformable_attention(
     value: Float[Array, "b s h c"],
     locations: Float[Array, "b q h l p"],
@@ -159,7 +174,9 @@ def deformable_attention(
         raise ValueError(f"deformable_attention: weights {weights.shape} and locations {locations.shape} must agree")
     where = platform or jax.default_backend()
     where = "gpu" if where in ("cuda", "rocm") else where
-    problem = Problem(batch, heads, locations.shape[1], channels, level_lengths, str(value.dtype), where)
+    # Who names a kernel knows whether the program is for one device.
+    devices = _devices(where) if implementation == "auto" else 1
+    problem = Problem(batch, heads, locations.shape[1], channels, level_lengths, str(value.dtype), where, devices)
     attend = _choose(implementation, problem)
     if 0 in value.shape or 0 in locations.shape:
         return jnp.zeros((batch, locations.shape[1], heads, channels), value.dtype)

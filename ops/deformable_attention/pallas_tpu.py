@@ -122,7 +122,7 @@ _mix.defvjp(_forward, _backward)
 
 @functools.lru_cache
 def _over_batch(run: Callable[..., Arrays], plan: Plan) -> Callable[..., Arrays]:
-    return over_batch(functools.partial(run, plan))
+    return over_batch(functools.partial(run, plan), ask=False)
 
 
 def _run_forward(plan: Plan, value: Array, *taps: Array) -> Arrays:

@@ -1,15 +1,16 @@
 """What is particular to the Pallas kernels: blocks of long windows, many devices, mapped axes, precision."""
 
+import contextlib
 import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from lvc_jax.ops.deformable_attention import deformable_attention, pallas_gpu, pallas_tpu
+from lvc_jax.ops.deformable_attention import Problem, api, deformable_attention, pallas_gpu, pallas_tpu, why_refused
 from tests.ops import lowering
 
 KERNELS = ("pallas_tpu_interpret", "pallas_gpu_interpret")
@@ -68,24 +69,55 @@ def test_blocks_of_a_long_window():
     assert pallas_gpu.plan((40, 17), points=2, queries=21, channels=18).tiles() == [3, 2]
 
 
-@pytest.mark.parametrize("implementation", KERNELS)
-def test_devices_run_the_kernel_on_their_own_samples(implementation):
+def over_two_devices(axis_type=AxisType.Auto):
+    mesh = jax.make_mesh((2,), ("data",), axis_types=(axis_type,), devices=jax.devices()[:2])
+    return mesh, NamedSharding(mesh, P("data"))
+
+
+@pytest.mark.parametrize(
+    ("implementation", "mesh_is_set"),
+    [("pallas_tpu_interpret", True), ("pallas_gpu_interpret", True), ("pallas_gpu_interpret", False)],
+)
+def test_devices_run_the_kernel_on_their_own_samples(implementation, mesh_is_set):
     inputs = arguments()
     expected = jax.jit(with_gradients("reference"))(*inputs)
-    split = NamedSharding(Mesh(np.asarray(jax.devices()[:2]), ("data",)), P("data"))
-    compiled = jax.jit(with_gradients(implementation), in_shardings=split).lower(*inputs).compile()
-    assert_same(compiled(*jax.device_put(inputs, split)), expected)
+    mesh, split = over_two_devices()
+    with jax.set_mesh(mesh) if mesh_is_set else contextlib.nullcontext():
+        compiled = jax.jit(with_gradients(implementation), in_shardings=split).lower(*inputs).compile()
+        assert_same(compiled(*jax.device_put(inputs, split)), expected)
     text = compiled.as_text()
     assert "all-gather" not in text and "all-reduce" not in text and "all-to-all" not in text
 
 
+@pytest.mark.parametrize("implementation", KERNELS)
+def test_a_batch_that_does_not_divide_is_whole_everywhere(implementation):
+    inputs = arguments(batch=3, heads=1)
+    expected = jax.jit(with_gradients("reference"))(*inputs)
+    mesh, _ = over_two_devices()
+    with jax.set_mesh(mesh):
+        assert_same(jax.jit(with_gradients(implementation))(*inputs), expected)
+
+
 @pytest.mark.parametrize("platform", lowering.LOWERED_AS)
 def test_lowers_over_devices(platform):
-    split = NamedSharding(Mesh(np.asarray(jax.devices()[:2]), ("data",)), P("data"))
+    """On a TPU with the mesh set, on a GPU without: it is described by a mesh of its own."""
+    mesh, split = over_two_devices()
+    inputs = arguments()
     run = jax.jit(with_gradients(f"pallas_{platform}", platform=platform), in_shardings=split)
-    with lowering.described_gpu(platform):
-        lowered = run.trace(*arguments()).lower(lowering_platforms=(lowering.LOWERED_AS[platform],))
-    assert lowered.as_text().count("CustomSPMDPartitioning") >= 2
+    with jax.set_mesh(mesh) if platform == "tpu" else lowering.described_gpu(platform):
+        lowered = run.trace(*inputs).lower(lowering_platforms=(lowering.LOWERED_AS[platform],))
+    assert {"tpu": "tpu_custom_call", "gpu": "CustomSPMDPartitioning"}[platform] in lowered.as_text()
+
+
+def test_auto_takes_no_tpu_kernel_for_devices_it_cannot_know(monkeypatch):
+    sizes = (2, 2, 21, 5, (40, 17), "float32", "tpu")
+    assert "set the mesh" in why_refused(Problem(*sizes, devices=4))["pallas_tpu"]
+    assert why_refused(Problem(*sizes))["pallas_tpu"] is None
+    assert api._devices("tpu") == 1  # lowered here for a machine elsewhere
+    monkeypatch.setattr(jax, "default_backend", lambda: "tpu")
+    assert api._devices("tpu") == jax.device_count() == 2
+    with jax.set_mesh(over_two_devices()[0]):
+        assert api._devices("tpu") == 1
 
 
 @pytest.mark.parametrize("implementation", KERNELS)
