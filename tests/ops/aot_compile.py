@@ -1,4 +1,4 @@
-"""Compiles the kernels ahead of time for a machine that is not here, and prints one JSON object a shape.
+"""Compiles the kernels ahead of time for a machine that is not here, and prints one JSON object a program.
 
     python -m tests.ops.aot_compile tpu v5e:2x2 [SHAPE ...]
     python -m tests.ops.aot_compile gpu H100 [SHAPE ...]
@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 H100 = """
 gpu_device_info {
@@ -38,19 +39,20 @@ def toolkit() -> str | None:
     )
 
 
-def tpu_device(name: str):
-    """The first chip of a topology such as "v5e:2x2"."""
+def tpu_devices(name: str):
+    """The chips of a topology such as "v5e:2x2"."""
     if importlib.util.find_spec("libtpu") is None:
         return None
+    os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"  # no chip is used that another process could want
     os.environ["TPU_SKIP_MDS_QUERY"] = "1"
     os.environ["TPU_ACCELERATOR_TYPE"] = "v5litepod-4" if name.startswith("v5e") else f"{name.split(':')[0]}-4"
     os.environ["TPU_WORKER_HOSTNAMES"] = "localhost"
     from jax.experimental import topologies
 
-    return topologies.get_topology_desc(platform="tpu", topology_name=name).devices[0]
+    return topologies.get_topology_desc(platform="tpu", topology_name=name).devices
 
 
-def gpu_device():
+def gpu_devices():
     """An H100 by its description."""
     home = toolkit()
     if home is None or importlib.util.find_spec("jax_plugins.xla_cuda13") is None:
@@ -68,39 +70,57 @@ def gpu_device():
     xla_bridge.canonicalize_platform = lambda name: "cuda" if name in ("gpu", "cuda") else usual(name)
     return topologies.get_topology_desc(
         platform="cuda", topology_name="1x1x1", topology="1x1x1", target_config=H100
-    ).devices[0]
+    ).devices
+
+
+def compiled(function, arguments, sharding, platform: str) -> dict[str, Any]:
+    """What became of a program whose arguments lie as `sharding` says: seconds, and bytes or an error."""
+    import jax
+    from jax.sharding import NamedSharding
+
+    from tests.ops import lowering
+
+    placed = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding), arguments)
+    begun = time.perf_counter()
+    result: dict[str, Any] = {}
+    mesh_set = isinstance(sharding, NamedSharding)
+    try:
+        with jax.set_mesh(sharding.mesh) if mesh_set else lowering.described_gpu(platform):
+            program = jax.jit(function).lower(*placed).compile()
+    except Exception as error:
+        result["error"] = f"{type(error).__name__}: {str(error)[:400]}"
+    else:
+        result["temp_bytes"] = program.memory_analysis().temp_size_in_bytes
+        moved = [name for name in ("all-gather", "all-reduce", "all-to-all") if name in program.as_text()]
+        if moved:
+            result["error"] = f"devices exchange data: {moved}"
+    return result | {"seconds": round(time.perf_counter() - begun, 1)}
 
 
 def main(platform: str, name: str, shapes: list[str]) -> None:
     os.environ["JAX_PLATFORMS"] = "cpu"
-    device = tpu_device(name) if platform == "tpu" else gpu_device()
-    if device is None:
+    devices = tpu_devices(name) if platform == "tpu" else gpu_devices()
+    if devices is None:
         print("absent: libtpu" if platform == "tpu" else "absent: jax-cuda13-plugin, or CUDA_HOME with ptxas")
         return
-    import jax
-    from jax.sharding import SingleDeviceSharding
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
     from lvc_jax.ops.deformable_attention import SHAPES
     from tests.ops import lowering
 
+    layouts = {1: SingleDeviceSharding(devices[0])}
+    if len(devices) > 1:
+        layouts[len(devices)] = NamedSharding(Mesh(np.asarray(devices), ("data",)), PartitionSpec("data"))
     for shape in shapes or list(SHAPES):
-        for dtype in ("float32", "bfloat16"):
-            for backward in (False, True):
-                function, arguments = lowering.call(shape, dtype, platform, backward)
-                placed = jax.tree.map(
-                    lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=SingleDeviceSharding(device)), arguments
-                )
-                begun = time.perf_counter()
-                result = {"shape": shape, "dtype": dtype, "backward": backward}
-                try:
-                    with lowering.described_gpu(platform):
-                        compiled = jax.jit(function).lower(*placed).compile()
-                except Exception as error:
-                    result["error"] = f"{type(error).__name__}: {str(error)[:400]}"
-                else:
-                    result["temp_bytes"] = compiled.memory_analysis().temp_size_in_bytes
-                result["seconds"] = round(time.perf_counter() - begun, 1)
-                print(json.dumps(result), flush=True)
+        for count, sharding in layouts.items():
+            if count > 1 and shape != "encoder":
+                continue
+            for dtype in ("float32", "bfloat16"):
+                for backward in (False, True):
+                    function, arguments = lowering.call(shape, dtype, platform, backward)
+                    told = {"shape": shape, "dtype": dtype, "backward": backward, "devices": count}
+                    print(json.dumps(told | compiled(function, arguments, sharding, platform)), flush=True)
 
 
 if __name__ == "__main__":

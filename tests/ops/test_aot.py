@@ -24,4 +24,5 @@ def test_every_named_shape_compiles(target: str) -> None:
         pytest.skip(f"{target}: {lines[0]}")
     results = [json.loads(line) for line in lines if line.startswith("{")]
     assert not [result for result in results if "error" in result]
-    assert len(results) == 4 * len(SHAPES)
+    # Every shape on one device; the encoder over all chips of a TPU too, which exchange nothing.
+    assert len(results) == 4 * (len(SHAPES) + target.startswith("tpu"))
