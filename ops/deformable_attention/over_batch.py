@@ -36,7 +36,8 @@ def over_batch(function: Callable[..., Arrays], *, ask: bool) -> Callable[..., A
         mesh = jax.sharding.get_abstract_mesh()
         axes = automatic_axes()
         if not axes:
-            return asked(*arguments)
+            # Inside a shard_map, say, the arguments are one device's own already.
+            return asked(*arguments) if mesh.empty else function(*arguments)
         devices = math.prod(mesh.shape[axis] for axis in axes)
         spec = P(axes) if arguments[0].shape[0] % devices == 0 else P()
         return jax.shard_map(function, in_specs=spec, out_specs=spec, axis_names=set(axes), check_vma=False)(*arguments)

@@ -7,9 +7,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from lvc_jax.ops.deformable_attention import SHAPES, deformable_attention
 
+# From jax 0.12 on it says so at every lowering.
+TRITON_IS_DEPRECATED = pytest.mark.filterwarnings("ignore:The Pallas Triton backend is deprecated:DeprecationWarning")
 LOWERED_AS = {"tpu": "tpu", "gpu": "cuda"}
 
 
@@ -37,11 +40,12 @@ def call(shape: str, dtype: str, platform: str, backward: bool) -> tuple[Callabl
     return (with_gradients, (value, samples, samples, gradient)) if backward else (attend, (value, samples, samples))
 
 
-def described_gpu(platform: str) -> contextlib.AbstractContextManager[Any]:
-    """From jax 0.11 on, lowering for a GPU that is not here takes its description."""
+def described_gpu(platform: str, devices: int = 1) -> contextlib.AbstractContextManager[Any]:
+    """From jax 0.11 on, lowering for a GPU that is not here takes its description, as a mesh of axis "data"."""
     if platform != "gpu" or jax.__version_info__ < (0, 11):
         return contextlib.nullcontext()
     sharding: Any = jax.sharding
     device = sharding.AbstractDevice(device_kind="NVIDIA H100", num_cores=132, platform="gpu")
-    mesh = sharding.AbstractMesh((1,), ("_",), (sharding.AxisType.Explicit,), abstract_device=device)
+    kind = sharding.AxisType.Auto if devices > 1 else sharding.AxisType.Explicit
+    mesh = sharding.AbstractMesh((devices,), ("data",), (kind,), abstract_device=device)
     return sharding.use_abstract_mesh(mesh)

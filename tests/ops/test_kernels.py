@@ -13,6 +13,7 @@ from jax.sharding import PartitionSpec as P
 from lvc_jax.ops.deformable_attention import Problem, api, deformable_attention, pallas_gpu, pallas_tpu, why_refused
 from tests.ops import lowering
 
+pytestmark = lowering.TRITON_IS_DEPRECATED
 KERNELS = ("pallas_tpu_interpret", "pallas_gpu_interpret")
 
 
@@ -98,15 +99,24 @@ def test_a_batch_that_does_not_divide_is_whole_everywhere(implementation):
         assert_same(jax.jit(with_gradients(implementation))(*inputs), expected)
 
 
-@pytest.mark.parametrize("platform", lowering.LOWERED_AS)
-def test_lowers_over_devices(platform):
-    """On a TPU with the mesh set, on a GPU without: it is described by a mesh of its own."""
+def test_lowers_over_chips_of_a_tpu():
     mesh, split = over_two_devices()
     inputs = arguments()
-    run = jax.jit(with_gradients(f"pallas_{platform}", platform=platform), in_shardings=split)
-    with jax.set_mesh(mesh) if platform == "tpu" else lowering.described_gpu(platform):
-        lowered = run.trace(*inputs).lower(lowering_platforms=(lowering.LOWERED_AS[platform],))
-    assert {"tpu": "tpu_custom_call", "gpu": "CustomSPMDPartitioning"}[platform] in lowered.as_text()
+    run = jax.jit(with_gradients("pallas_tpu", platform="tpu"), in_shardings=split)
+    with jax.set_mesh(mesh):
+        lowered = run.trace(*inputs).lower(lowering_platforms=("tpu",))
+    assert "tpu_custom_call" in lowered.as_text()
+
+
+def test_lowers_over_gpus():
+    """Before jax 0.11 with no mesh set, from then on with that of GPUs that are described."""
+    described = jax.__version_info__ >= (0, 11)
+    layout = {} if described else {"in_shardings": over_two_devices()[1]}
+    run = jax.jit(with_gradients("pallas_gpu", platform="gpu"), **layout)
+    inputs = jax.eval_shape(arguments)
+    with lowering.described_gpu("gpu", devices=2):
+        lowered = run.trace(*inputs).lower(lowering_platforms=("cuda",))
+    assert ("triton" if described else "CustomSPMDPartitioning") in lowered.as_text()
 
 
 def test_auto_takes_no_tpu_kernel_for_devices_it_cannot_know(monkeypatch):

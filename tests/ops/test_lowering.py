@@ -6,6 +6,7 @@ import pytest
 from lvc_jax.ops.deformable_attention import SHAPES
 from tests.ops import lowering
 
+pytestmark = lowering.TRITON_IS_DEPRECATED
 CALLS = {"tpu": "tpu_custom_call", "gpu": "triton"}
 
 
