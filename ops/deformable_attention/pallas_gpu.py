@@ -91,7 +91,8 @@ def _forward(value: Array, taps: Folded, plan: Plan) -> tuple[Array, tuple[Array
 def _backward(plan: Plan, residuals: tuple[Array, Folded], gradient: Array) -> tuple[Array, Folded]:
     value, taps = residuals
     d_value, d_lower, d_upper = _over_batch(_run_backward, plan)(value, *taps, gradient.astype(value.dtype))
-    return d_value, Folded(np.zeros(taps.lower.shape, jax.dtypes.float0), d_lower, d_upper)
+    no_gradient: Any = np.zeros(taps.lower.shape, jax.dtypes.float0)  # of row numbers
+    return d_value, Folded(no_gradient, d_lower, d_upper)
 
 
 _mix.defvjp(_forward, _backward)

@@ -40,7 +40,7 @@ class Plan:
         return [pl.cdiv(length, self.block_rows) for length in self.level_lengths]
 
 
-def _span(start: Any, block: int, size: int) -> tuple[Any, Array]:
+def _span(start: Any, block: int, size: Any) -> tuple[Any, Array]:
     """A slice of `block` from `start`, and which of it are below `size`."""
     return pl.ds(start, block), start + jax.lax.iota(jnp.int32, block) < size
 

@@ -114,7 +114,8 @@ def _forward(value: Array, taps: Folded, plan: Plan) -> tuple[Array, tuple[Array
 def _backward(plan: Plan, residuals: tuple[Array, Folded], gradient: Array) -> tuple[Array, Folded]:
     value, taps = residuals
     d_value, d_lower, d_upper = _over_batch(_run_backward, plan)(value, *taps, gradient.astype(value.dtype))
-    return d_value, Folded(np.zeros(taps.lower.shape, jax.dtypes.float0), d_lower, d_upper)
+    no_gradient: Any = np.zeros(taps.lower.shape, jax.dtypes.float0)  # of row numbers
+    return d_value, Folded(no_gradient, d_lower, d_upper)
 
 
 _mix.defvjp(_forward, _backward)
@@ -172,8 +173,10 @@ def _run_backward(plan: Plan, value: Array, lower: Array, lower_weight: Array, u
 def _options(plan: Plan) -> dict[str, Any]:
     if plan.interpret:
         return {"interpret": True}
-    semantics = ("parallel", "arbitrary", "arbitrary")
-    return {"compiler_params": pltpu.CompilerParams(dimension_semantics=semantics, vmem_limit_bytes=VMEM_LIMIT)}
+    parameters = pltpu.CompilerParams(
+        dimension_semantics=("parallel", "arbitrary", "arbitrary"), vmem_limit_bytes=VMEM_LIMIT
+    )
+    return {"compiler_params": parameters}
 
 
 def _specs(samples: int, channels: int, plan: Plan, *, rows_inside: bool) -> tuple[pl.BlockSpec, ...]:
