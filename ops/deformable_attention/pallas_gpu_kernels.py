@@ -134,7 +134,7 @@ def taps(plan: Plan, lower_ref: Any, v_ref: Any, g_ref: Any, d_lower_ref: Any, d
 def value(plan: Plan, lower_ref: Any, lower_weight_ref: Any, upper_weight_ref: Any, g_ref: Any, dv_ref: Any) -> None:
     """Gradient of a tile of rows and channels of the values."""
     tile = pl.program_id(1)
-    level, row, end = _locate(plan, tile)
+    level, row, end = locate(plan, tile)
     channels = _span(pl.program_id(2) * plan.block_channels, plan.block_channels, plan.channels)
 
     def add(block: Array, total: Array) -> Array:
@@ -155,7 +155,7 @@ def value(plan: Plan, lower_ref: Any, lower_weight_ref: Any, upper_weight_ref: A
     _write(dv_ref, _span(row, plan.block_rows, end), channels, total)
 
 
-def _locate(plan: Plan, tile: Array) -> tuple[Array, Array, Array]:
+def locate(plan: Plan, tile: Array) -> tuple[Array, Array, Array]:
     """Of a tile, counted through the levels: its level, its first row, and the row where its level ends."""
     level, row, end = jnp.int32(0), tile * plan.block_rows, jnp.int32(plan.level_lengths[0])
     first_tile = 0

@@ -10,7 +10,15 @@ import pytest
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from lvc_jax.ops.deformable_attention import Problem, api, deformable_attention, pallas_gpu, pallas_tpu, why_refused
+from lvc_jax.ops.deformable_attention import (
+    Problem,
+    api,
+    deformable_attention,
+    pallas_gpu,
+    pallas_gpu_kernels,
+    pallas_tpu,
+    why_refused,
+)
 from tests.ops import lowering
 
 pytestmark = lowering.TRITON_IS_DEPRECATED
@@ -67,7 +75,11 @@ def test_blocks_of_a_long_window():
     plan = pallas_tpu.plan((40, 17), points=2, queries=21)
     assert (plan.padded_lengths, plan.groups, plan.row_blocks) == ((40, 24), 2, 8)
     assert [plan.group(block) for block in range(8)] == [0] * 5 + [1] * 3
-    assert pallas_gpu.plan((40, 17), points=2, queries=21, channels=18).tiles() == [3, 2]
+    tiled = pallas_gpu.plan((40, 17), points=2, queries=21, channels=18)
+    assert tiled.tiles() == [3, 2]
+    # Programs of a GPU run at the same time: a tile that wrote past its level would race with the next one.
+    located = [tuple(map(int, pallas_gpu_kernels.locate(tiled, jnp.int32(tile)))) for tile in range(5)]
+    assert located == [(0, 0, 40), (0, 16, 40), (0, 32, 40), (1, 40, 57), (1, 56, 57)]
 
 
 def over_two_devices(axis_type=AxisType.Auto):
