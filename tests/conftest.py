@@ -1,12 +1,15 @@
 """Shared fixtures. Two CPU devices, so that data parallelism is exercised by every run; compiled in a hurry."""
 
 import os
+from importlib import metadata
 from pathlib import Path
 
 # Tests compile many programs and run each a few times: without XLA's optimisation they take a fraction of the time.
 os.environ.setdefault(
     "XLA_FLAGS",
-    "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
+    "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0"
+    # From jaxlib 0.12 on this flag is gone, and one that is not known ends the process.
+    + " --xla_cpu_use_fusion_emitters=false" * (metadata.version("jaxlib").startswith(("0.10.", "0.11."))),
 )
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Commands called by tests keep no compiled programs in the user's cache.

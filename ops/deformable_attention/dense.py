@@ -6,6 +6,7 @@ no scatter: dW = gradient @ value^T, of which each sample reads the two entries 
 """
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,9 @@ from jaxtyping import Array, Float
 from .taps import Rows, two_taps
 
 Residuals = tuple[Array, Rows, Array, Array]
+
+# Sums in float32, and float32 factors as they are: accelerators would round them.
+_EXACT: dict[str, Any] = {"precision": jax.lax.Precision.HIGHEST, "preferred_element_type": jnp.float32}
 
 
 def mixing_matrix(
@@ -58,14 +62,14 @@ def _forward(
     value: Array, rows: Rows, weights: Array, level_lengths: tuple[int, ...]
 ) -> tuple[Float[Array, "b h q c"], Residuals]:
     matrix = mixing_matrix(rows, weights, level_lengths).astype(value.dtype)
-    out = jnp.einsum("bhqs,bhsc->bhqc", matrix, value, preferred_element_type=jnp.float32)
+    out = jnp.einsum("bhqs,bhsc->bhqc", matrix, value, **_EXACT)
     return out.astype(value.dtype), (value, rows, weights, matrix)
 
 
 def _backward(level_lengths: tuple[int, ...], residuals: Residuals, gradient: Array) -> tuple[Array, Rows, Array]:
     value, rows, weights, matrix = residuals
-    d_value = jnp.einsum("bhqs,bhqc->bhsc", matrix, gradient, preferred_element_type=jnp.float32)
-    d_matrix = jnp.einsum("bhqc,bhsc->bhqs", gradient, value, preferred_element_type=jnp.float32)
+    d_value = jnp.einsum("bhqs,bhqc->bhsc", matrix, gradient, **_EXACT)
+    d_matrix = jnp.einsum("bhqc,bhsc->bhqs", gradient, value, **_EXACT)
     taps = two_taps(rows.whole, level_lengths)
 
     def take(index: Array, inside: Array) -> Array:
