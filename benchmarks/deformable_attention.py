@@ -32,7 +32,7 @@ QUERIES = {"encoder": sum(LEVELS), "decoder": 10}
 FLAGS = flags.FlagValues()
 THREADS = flags.DEFINE_integer("threads", 1, "Cores and threads for everybody.", lower_bound=1, flag_values=FLAGS)
 SHAPES = flags.DEFINE_list("shapes", list(QUERIES), f"Out of {', '.join(QUERIES)}.", flag_values=FLAGS)
-ROUNDS = flags.DEFINE_integer("rounds", 15, "Timed rounds.", lower_bound=1, flag_values=FLAGS)
+ROUNDS = flags.DEFINE_integer("rounds", 15, f"Timed rounds of {CALLS} calls each.", lower_bound=1, flag_values=FLAGS)
 BATCH_SIZE = flags.DEFINE_integer("batch", BATCH, "Batch size.", lower_bound=1, flag_values=FLAGS)
 IMPLEMENTATION = flags.DEFINE_string("implementation", "auto", "Of ours; see ops.", flag_values=FLAGS)
 PEERS = flags.DEFINE_bool("peers", True, "Also time PyTorch.", flag_values=FLAGS)

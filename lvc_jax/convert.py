@@ -15,7 +15,7 @@ from typing import Any
 from absl import flags
 
 from lvc_jax import cli
-from lvc_jax.conversion import pdvc, pdvc_vocabulary, tsp
+from lvc_jax.conversion import pdvc, tsp
 from lvc_jax.conversion.new_folder import check_new
 from lvc_jax.conversion.pdvc_config import Given
 from lvc_jax.conversion.weight_files import check_suffix
@@ -118,9 +118,8 @@ def _reverse(source: str, output: str) -> None:
 def _check_file(path: Path) -> None:
     if path.suffix not in (".pth", ".pt", ".safetensors"):
         raise InputError(f"--output={path}: name a .pth or .safetensors file")
-    for made in (path, pdvc_vocabulary.beside(path)) if FORMAT.value == "pdvc" else (path,):
-        if made.exists():
-            raise InputError(f"--output={path}: {made} is there already; name a new file, or remove that one")
+    if path.exists():
+        raise InputError(f"--output={path}: is there already; name a new file, or remove that one")
     check_writable(path.absolute().parent, "--output")
 
 

@@ -100,7 +100,13 @@ def main() -> None:
     if "most_frequent" in chosen or CAPTION_LOSS.value:
         train_split = TRAIN_SPLIT.value or model.config.get("train_split", "train")
         own = train_split == SPLIT.value  # the same files are parsed once
-        sentences = (dataset if own else open_dataset(data_dir, name, train_split)).sentences()
+        try:
+            sentences = (dataset if own else open_dataset(data_dir, name, train_split)).sentences()
+        except InputError as error:
+            raise InputError(
+                f"{error}; its most frequent caption is a baseline: --train_split names another split, "
+                "--baselines=none leaves it out"
+            ) from None
         most_frequent = baselines.most_frequent_sentence(sentences) if "most_frequent" in chosen else None
         if CAPTION_LOSS.value:
             windows = make_sample_config(model.config)

@@ -35,6 +35,9 @@ FEATURE_DTYPE = flags.DEFINE_enum(
 BACKBONE = flags.DEFINE_string(
     "backbone", "colour_moments", "clips: extractor to use where no --features are given.", flag_values=FLAGS
 )
+BACKBONE_WEIGHTS = flags.DEFINE_string(
+    "backbone_weights", None, "clips: weights of that extractor, see convert --format=tsp.", flag_values=FLAGS
+)
 NUM_VIDEOS = {
     split: flags.DEFINE_integer(
         f"num_{split}", None, f"moving_shapes: {split} videos.", lower_bound=0, flag_values=FLAGS
@@ -67,6 +70,7 @@ def main() -> None:
             features=FEATURES.value,
             feature_dtype=FEATURE_DTYPE.value,
             backbone=BACKBONE.value,
+            backbone_weights=BACKBONE_WEIGHTS.value,
             sizes={split: flag.value for split, flag in NUM_VIDEOS.items() if flag.value is not None},
             seed=SEED.value,
             workers=WORKERS.value,

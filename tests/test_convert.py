@@ -154,11 +154,23 @@ def test_flags_that_do_not_fit(tmp_path):
     refused(tmp_path, tmp_path / "none.pth", "no such file")
     nothing_said = {"num_heads": None, "num_frames": None, "reverse": True}
     refused(tmp_path, path, r"name a \.pth or \.safetensors file", **nothing_said)
-    refused(tmp_path, path, "model-best.pth is there already; name a new", output=str(path), **nothing_said)
+    refused(tmp_path, path, "model-best.pth: is there already; name a new file", output=str(path), **nothing_said)
     made.write_vocabulary(tmp_path / "b.vocabulary.json")
-    refused(tmp_path, path, "json is there already; name a new", output=str(tmp_path / "b.pth"), **nothing_said)
-    (tmp_path / "b.vocabulary.json").unlink()
     refused(tmp_path, tmp_path / "in", "no checkpoint here", output=str(tmp_path / "b.pth"), **nothing_said)
+
+
+def test_one_vocabulary_serves_two_formats_and_another_is_never_overwritten(tmp_path):
+    path = made.write_pdvc(tmp_path / "in")
+    run(format="pdvc", input=str(path), output=str(tmp_path / "out"), num_heads=2, num_frames=12)
+    back = {"format": "pdvc", "input": str(tmp_path / "out"), "reverse": True}
+    run(**back, output=str(tmp_path / "b.pth"))
+    words = (tmp_path / "b.vocabulary.json").read_text()
+    run(**back, output=str(tmp_path / "b.pt"))
+    assert (tmp_path / "b.vocabulary.json").read_text() == words
+    made.write_vocabulary(tmp_path / "c.vocabulary.json", words=["other", "UNK"])
+    with pytest.raises(InputError, match=r"c\.vocabulary\.json: is there already with other words"):
+        run(**back, output=str(tmp_path / "c.pth"))
+    assert not (tmp_path / "c.pth").exists()
 
 
 def test_a_missing_library_is_one_line(tmp_path, monkeypatch):

@@ -76,7 +76,7 @@ def export(folder: str | os.PathLike, path: str | os.PathLike) -> Path:
     """Writes a checkpoint of this package under PDVC's names, and its vocabulary beside it; returns that file.
 
     Raises:
-        InputError: its model or vocabulary has no counterpart in PDVC.
+        InputError: its model or vocabulary has no counterpart in PDVC, or another vocabulary lies there.
     """
     loaded = load_for_inference(folder)
     try:
@@ -84,6 +84,7 @@ def export(folder: str | os.PathLike, path: str | os.PathLike) -> Path:
     except InputError as error:
         raise InputError(f"{folder}: {error}") from None
     words = pdvc_vocabulary.beside(path)
-    pdvc_vocabulary.write(words, loaded.vocabulary)
+    if not pdvc_vocabulary.holds(words, loaded.vocabulary):
+        pdvc_vocabulary.write(words, loaded.vocabulary)
     write(path, {name: np.asarray(array) for name, array in state.items()})
     return words

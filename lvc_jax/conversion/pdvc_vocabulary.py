@@ -45,6 +45,19 @@ def write(path: str | os.PathLike, vocabulary: Any) -> None:
         json.dump({"ix_to_word": words, "word_to_ix": {word: int(i) for i, word in words.items()}}, file)
 
 
+def holds(path: Path, vocabulary: Any) -> bool:
+    """Whether `path` is there and holds this vocabulary, as after writing one checkpoint in two formats.
+
+    Raises:
+        InputError: something else is there.
+    """
+    if not path.exists():
+        return False
+    if WordVocabulary.load(path, unknown_last=False).words != getattr(vocabulary, "words", None):
+        raise InputError(f"{path}: is there already with other words; give --output another name, or remove that file")
+    return True
+
+
 def beside(checkpoint: str | os.PathLike) -> Path:
     """Where the vocabulary of a checkpoint file is looked for first, and written."""
     return Path(checkpoint).with_suffix(".vocabulary.json")

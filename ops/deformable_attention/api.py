@@ -170,6 +170,8 @@ def deformable_attention(
     batch, _, heads, channels = value.shape
     level_lengths = tuple(level_lengths)
     _check(value.shape, locations.shape, level_lengths, padding)
+    if not jnp.issubdtype(value.dtype, jnp.floating):
+        raise ValueError(f"deformable_attention: value is {value.dtype}: give floating-point values")
     if weights.shape != locations.shape:
         raise ValueError(f"deformable_attention: weights {weights.shape} and locations {locations.shape} must agree")
     where = platform or jax.default_backend()

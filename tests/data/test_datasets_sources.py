@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.io
 
+from lvc_jax import backbones
 from lvc_jax.data.datasets import (
     activitynet_captions,
     annotated,
@@ -188,6 +189,20 @@ def test_clips_extract_features_once(clip_folder, tmp_path):
     times = [path.stat().st_mtime_ns for path in kept]
     writing.write(clips.Clips, clips.source(str(clip_folder), out), out, overwrite=True)
     assert [path.stat().st_mtime_ns for path in kept] == times
+
+
+def test_clips_extract_with_weights_of_their_own(clip_folder, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(clips, "load_fingerprint", lambda folder: folder.name + "0" * 16)
+    plain = backbones.get("colour_moments")
+    monkeypatch.setattr(backbones, "get", lambda name, weights: asked.append((name, weights.name)) or plain)
+    for weights in ("first", "second"):
+        source = clips.source(str(clip_folder), tmp_path, backbone="tsp", weights=tmp_path / weights)
+        assert source.inputs["weights"].startswith(weights)
+        split = next(iter(source.splits.values()))
+        split.read(split.ids[0])
+    assert asked == [("tsp", "first"), ("tsp", "second")]
+    assert len({path.parent.name for path in tmp_path.rglob("*.npy")}) == 2
 
 
 def test_named_split_files(clip_folder, tmp_path):

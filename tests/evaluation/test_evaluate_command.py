@@ -86,6 +86,21 @@ def test_bad_flags(options: dict[str, str], message: str) -> None:
 
 
 @pytest.mark.usefixtures("at_hand")
+def test_a_data_set_without_the_training_split_says_what_it_was_for(
+    monkeypatch: pytest.MonkeyPatch, dataset, tmp_path
+) -> None:
+    def opened(data_dir: str, name: str, split: str) -> object:
+        if split == "train":
+            raise InputError("x: no split 'train'; there are val")
+        return dataset
+
+    monkeypatch.setattr(evaluate, "open_dataset", opened)
+    called = given(evaluate, checkpoint="x", output=str(tmp_path / "o"), train_split="train")
+    with called, pytest.raises(InputError, match=r"no split .train.*--train_split.*--baselines=none"):
+        evaluate.main()
+
+
+@pytest.mark.usefixtures("at_hand")
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"max_videos": 0}, "max_videos"), ({"baselines": ["oracle"]}, "'oracle'"), ({"consolidation": "slot"}, "dim")],

@@ -269,6 +269,8 @@ def test_bad_arguments_are_named():
         deformable_attention(value, locations, weights, (5, 3, 2))
     with pytest.raises(ValueError, match="do not fit"):
         deformable_attention(value, locations[:, :, :1], weights[:, :, :1], lengths)
+    with pytest.raises(ValueError, match="value is int32"):
+        deformable_attention(value.astype(np.int32), locations, weights, lengths)
     with pytest.raises(ValueError, match="must agree"):
         deformable_attention(value, locations, weights[..., :1], lengths)
 

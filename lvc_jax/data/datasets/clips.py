@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float
 
 from lvc_jax import backbones
+from lvc_jax.backbones.weights import load_fingerprint
 from lvc_jax.data import annotations
 from lvc_jax.data.annotations import Annotations, Video
 from lvc_jax.data.caption_kinds import CAPTION_KINDS
@@ -49,6 +50,7 @@ def source(
     *,
     features: str | None = None,
     backbone: str = "colour_moments",
+    weights: str | None = None,
     dtype: str = "float32",
 ) -> Source:
     """Reads the captions and chooses where features come from.
@@ -58,6 +60,7 @@ def source(
         data_dir: extracted features are kept in <data_dir>/clips/extracted.
         features: a feature store; None extracts with `backbone`.
         backbone: name of an extractor.
+        weights: the folder of its weights, where it needs any.
         dtype: of the features on disk.
 
     Raises:
@@ -67,7 +70,9 @@ def source(
     loaded = {name: annotations.load(path, fmt="clips") for name, path in files.items()}
     inputs: dict = {"annotations": {path.name: digest(path) for path in files.values()}}
     if features is None:
-        info, read_features = _extraction(backbone, data_dir)
+        info, read_features = _extraction(backbone, data_dir, weights)
+        if weights is not None:
+            inputs["weights"] = load_fingerprint(weights)
         clip_files = {
             _file_name(clip): files[name].parent / _file_name(clip)
             for name, part in loaded.items()
@@ -116,10 +121,12 @@ def make_split(
     return Split(list(loaded.videos), read, loaded.repairs)
 
 
-def _extraction(backbone: str, data_dir: Path) -> tuple[FeatureInfo, Reader]:
-    extractor = backbones.get(backbone)
+def _extraction(backbone: str, data_dir: Path, weights: str | None) -> tuple[FeatureInfo, Reader]:
+    extractor = backbones.get(backbone, weights)
     info = feature_info(extractor)
     kept = Path(data_dir) / Clips.name / "extracted" / feature_set_name(info.backbone)
+    if weights is not None:  # those of other weights are other features
+        kept /= load_fingerprint(weights)[:16]
     save_info(kept, info)
 
     def read_features(clip: Video, path: Path) -> Float[np.ndarray, "L C"]:

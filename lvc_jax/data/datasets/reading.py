@@ -136,7 +136,9 @@ def open_dataset(data_dir: str | os.PathLike, name: str, split: str, *, cache: b
     for part in split.split("+"):
         wanted = [s for s in available if s != part[4:]] if part.startswith("not_") else [part]
         if (part[4:] if part.startswith("not_") else part) not in available:
-            raise InputError(f"{name}: no split {part!r}; there are {', '.join(available)}, 'a+b' and 'not_a'")
+            raise InputError(
+                f"{name}: no split {part!r}; there are {', '.join(available)}; 'a+b' joins two, 'not_a' is all but a"
+            )
         chosen += [s for s in wanted if s not in chosen]
     return Dataset(folder, chosen, cache)
 

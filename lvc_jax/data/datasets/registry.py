@@ -20,6 +20,7 @@ class Options:
         features: feature folder or file, or "oracle:FOLDER" of action segments.
         feature_dtype: "float32" or "float16" on disk; None: float16 for action segments, float32 for all else.
         backbone: clips: the extractor to use where no features are given.
+        backbone_weights: clips: the folder of its weights, where it needs any.
         sizes: moving_shapes: number of videos by split.
         seed: moving_shapes.
         workers: moving_shapes: rendering processes.
@@ -31,6 +32,7 @@ class Options:
     features: str | None = None
     feature_dtype: str | None = None
     backbone: str = "colour_moments"
+    backbone_weights: str | None = None
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
     seed: int = shapes_builder.DEFAULT_SEED
     workers: int | None = None
@@ -64,6 +66,7 @@ def _clips(options: Options) -> Source:
         options.data_dir,
         features=options.features,
         backbone=options.backbone,
+        weights=options.backbone_weights,
         dtype=options.feature_dtype or "float32",
     )
 
