@@ -47,15 +47,6 @@ def _outside_captioner(params: Any) -> Any:
     )
 
 
-def _slowed(factor: float) -> optax.GradientTransformation:
-    """Times `factor` for all but the captioner; the state is the same for every factor, so that a run may change it."""
-    return optax.stateless(
-        lambda updates, _: jax.tree.map(
-            lambda update, slow: update * factor if slow else update, updates, _outside_captioner(updates)
-        )
-    )
-
-
 # Parameters that no training step reads: the proposal mode's, and two layers that the reference's caption attention
 # inherits and leaves unused. PyTorch skips them (they have no gradient), so neither Adam nor weight decay moves them.
 _NEVER_READ = (
@@ -76,12 +67,19 @@ def never_read(path: tuple[Any, ...]) -> bool:
     )
 
 
-def _still() -> optax.GradientTransformation:
-    """No update for parameters that are never read; without a state, so that older runs continue."""
+def _by_parameter(factor: float) -> optax.GradientTransformation:
+    """Times `factor` for all but the captioner, and nothing for parameters that are never read.
+
+    Its state is the same for every factor, so that a run may change it.
+    """
+
+    def scaled(path: tuple[Any, ...], update: jax.Array, slow: bool) -> jax.Array:
+        if never_read(path):
+            return jnp.zeros_like(update)
+        return update * factor if slow else update
+
     return optax.stateless(
-        lambda updates, _: jax.tree_util.tree_map_with_path(
-            lambda path, update: jnp.zeros_like(update) if never_read(path) else update, updates
-        )
+        lambda updates, _: jax.tree_util.tree_map_with_path(scaled, updates, _outside_captioner(updates))
     )
 
 
@@ -110,8 +108,7 @@ def make_optimizer(config: Any, accumulation_steps: int = 1) -> tuple[optax.Grad
     tx = optax.chain(
         optax.clip_by_global_norm(config.clip_norm) if config.clip_norm else optax.identity(),
         *((decay, adam) if config.name == "adam" else (adam, decay)),
-        _slowed(factor),
-        _still(),
+        _by_parameter(factor),
         optax.scale_by_learning_rate(lambda updates: schedule(updates * accumulation_steps)),
     )
     if accumulation_steps == 1:

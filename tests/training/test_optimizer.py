@@ -70,6 +70,14 @@ def test_the_factor_slows_everything_but_the_captioner():
     np.testing.assert_allclose(slowed, 0.25 * whole, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("name", "adam"), [("adam", 2), ("adamw", 1)])
+def test_the_state_lies_where_saved_runs_have_it(name, adam):
+    tx, _ = make_optimizer(options(name=name))
+    state = jax.tree_util.tree_leaves_with_path(tx.init({"w": jnp.zeros(2)}))
+    places = [jax.tree_util.keystr(path) for path, _ in state]
+    assert places == [f"[{adam}].count", f"[{adam}].mu['w']", f"[{adam}].nu['w']", "[4].count"]
+
+
 def test_a_run_may_change_the_factor():
     params = {"params": {"caption": jnp.array([2.0]), "queries": jnp.array([2.0])}}
     states = [make_optimizer(options(transformer_factor=factor))[0].init(params) for factor in (1.0, 0.25)]
