@@ -56,10 +56,10 @@ def torch_network(depth: int) -> Any:
     return net.eval()
 
 
-def weights(depth: int) -> dict[str, np.ndarray]:
-    """A state dict that keeps the size of what goes through the network."""
-    random, state = np.random.default_rng(depth), {}
-    for name, shape in names(R2Plus1DConfig(depth)).items():
+def weights(config: R2Plus1DConfig) -> dict[str, np.ndarray]:
+    """A state dict whose kernels keep the size of what goes through them; other entries near their neutral values."""
+    random, state = np.random.default_rng(config.depth), {}
+    for name, shape in names(config).items():
         value = random.standard_normal(shape).astype(np.float32)
         if len(shape) == 5:
             value *= np.prod(shape[1:]) ** -0.5
@@ -82,7 +82,7 @@ def measure(depth: int) -> tuple[float, float, float]:
     except ImportError:
         raise InputError("torch: not installed; this benchmark needs torch and torchvision") from None
     torch.set_num_threads(THREADS.value)
-    state, net = weights(depth), torch_network(depth)
+    state, net = weights(R2Plus1DConfig(depth)), torch_network(depth)
     net.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()}, strict=False)
     config = R2Plus1DConfig(depth, _EPS[depth], DTYPE.value)
     variables = jax.device_put(from_state_dict(state, config))

@@ -47,7 +47,7 @@ def _naming(path: str | os.PathLike) -> Iterator[None]:
         raise InputError(f"{path}: {error}; {_HOW}") from None
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; check the path") from None
-    except (OSError, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError) as error:
+    except (OSError, EOFError, KeyError, ValueError, RuntimeError) as error:  # RuntimeError: encrypted, unknown packing
         raise InputError(f"{path}: cannot be read: {error or 'it ends too early'}; {_HOW}") from None
     except (zipfile.BadZipFile, zlib.error, struct.error) as error:
         raise InputError(f"{path}: damaged or cut short: {error}; {_HOW}") from None

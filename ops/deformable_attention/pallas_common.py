@@ -5,13 +5,16 @@ fraction at `whole` + 1. With the weight of the sample folded in, and zero where
 needs to know of padding or positions: it compares integers. The whole part never meets the fraction in one float32.
 """
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from .over_batch import Arrays, over_batch
 from .taps import Rows
 
 
@@ -51,6 +54,41 @@ def fold(
 def first_rows(level_lengths: tuple[int, ...]) -> tuple[int, ...]:
     """The first row of each level where they lie one after the other."""
     return tuple(int(row) for row in np.cumsum([0, *level_lengths[:-1]]))
+
+
+def differentiable(
+    run_forward: Callable[..., Arrays], run_backward: Callable[..., Arrays], *, ask: bool
+) -> Callable[[Array, Folded, Any], Array]:
+    """The function (value [n, s, c], taps, plan) -> [n, q, c] of two kernel calls, with its gradient.
+
+    Args:
+        run_forward: (plan, value, *taps) -> (out,).
+        run_backward: (plan, value, *taps, gradient of out) -> gradients of value and of the two weights.
+        ask: see `over_batch`.
+
+    The plan is static: hashable, and everything that the kernels are built for.
+    """
+
+    @functools.lru_cache
+    def mapped(run: Callable[..., Arrays], plan: Any) -> Callable[..., Arrays]:
+        return over_batch(functools.partial(run, plan), ask=ask)
+
+    @functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
+    def mix(value: Array, taps: Folded, plan: Any) -> Array:
+        return forward(value, taps, plan)[0]
+
+    def forward(value: Array, taps: Folded, plan: Any) -> tuple[Array, tuple[Array, Folded]]:
+        (out,) = mapped(run_forward, plan)(value, *taps)
+        return out, (value, taps)
+
+    def backward(plan: Any, residuals: tuple[Array, Folded], gradient: Array) -> tuple[Array, Folded]:
+        value, taps = residuals
+        d_value, d_lower, d_upper = mapped(run_backward, plan)(value, *taps, gradient.astype(value.dtype))
+        no_gradient: Any = np.zeros(taps.lower.shape, jax.dtypes.float0)  # of row numbers
+        return d_value, Folded(no_gradient, d_lower, d_upper)
+
+    mix.defvjp(forward, backward)
+    return mix
 
 
 def dot(left: Float[Array, "..."], right: Float[Array, "..."], contract: tuple[int, int]) -> Float[Array, "m n"]:

@@ -15,19 +15,17 @@ The default GPU route of Pallas (Mosaic GPU) does not take this kernel: see docs
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 from jaxtyping import Array, Float
 
 from . import pallas_gpu_kernels as kernels
-from .over_batch import Arrays, over_batch
-from .pallas_common import Folded, first_rows, fold
+from .over_batch import Arrays
+from .pallas_common import Folded, differentiable, first_rows, fold
 from .pallas_gpu_kernels import Plan
 from .taps import Rows
 
@@ -78,31 +76,6 @@ def attend(
     return out.reshape(batch, heads, queries, -1).swapaxes(1, 2)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
-def _mix(value: Float[Array, "n s c"], taps: Folded, plan: Plan) -> Float[Array, "n q c"]:
-    return _forward(value, taps, plan)[0]
-
-
-def _forward(value: Array, taps: Folded, plan: Plan) -> tuple[Array, tuple[Array, Folded]]:
-    (out,) = _over_batch(_run_forward, plan)(value, *taps)
-    return out, (value, taps)
-
-
-def _backward(plan: Plan, residuals: tuple[Array, Folded], gradient: Array) -> tuple[Array, Folded]:
-    value, taps = residuals
-    d_value, d_lower, d_upper = _over_batch(_run_backward, plan)(value, *taps, gradient.astype(value.dtype))
-    no_gradient: Any = np.zeros(taps.lower.shape, jax.dtypes.float0)  # of row numbers
-    return d_value, Folded(no_gradient, d_lower, d_upper)
-
-
-_mix.defvjp(_forward, _backward)
-
-
-@functools.lru_cache
-def _over_batch(run: Callable[..., Arrays], plan: Plan) -> Callable[..., Arrays]:
-    return over_batch(functools.partial(run, plan), ask=True)
-
-
 def _run_forward(plan: Plan, value: Array, *taps: Array) -> Arrays:
     grid = (value.shape[0], pl.cdiv(plan.queries, plan.block_queries), pl.cdiv(plan.channels, plan.block_channels))
     shape = jax.ShapeDtypeStruct((value.shape[0], plan.queries, plan.channels), value.dtype)
@@ -141,3 +114,6 @@ def _call(kernel: Any, plan: Plan, grid: tuple[int, ...], out_shape: Any, name: 
         )(*arguments)
 
     return call
+
+
+_mix = differentiable(_run_forward, _run_backward, ask=True)

@@ -18,19 +18,17 @@ Float32 values are multiplied in full float32, bfloat16 values in bfloat16 with 
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 from jaxtyping import Array, Float
 
 from . import pallas_tpu_kernels as kernels
-from .over_batch import Arrays, over_batch
-from .pallas_common import Folded, first_rows, fold
+from .over_batch import Arrays
+from .pallas_common import Folded, differentiable, first_rows, fold
 from .pallas_tpu_kernels import Plan, Section
 from .taps import Rows
 
@@ -101,31 +99,6 @@ def _pad_levels(value: Float[Array, "n s c"], plan: Plan) -> Float[Array, "n row
     )
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(2,))
-def _mix(value: Float[Array, "n s c"], taps: Folded, plan: Plan) -> Float[Array, "n q c"]:
-    return _forward(value, taps, plan)[0]
-
-
-def _forward(value: Array, taps: Folded, plan: Plan) -> tuple[Array, tuple[Array, Folded]]:
-    (out,) = _over_batch(_run_forward, plan)(value, *taps)
-    return out, (value, taps)
-
-
-def _backward(plan: Plan, residuals: tuple[Array, Folded], gradient: Array) -> tuple[Array, Folded]:
-    value, taps = residuals
-    d_value, d_lower, d_upper = _over_batch(_run_backward, plan)(value, *taps, gradient.astype(value.dtype))
-    no_gradient: Any = np.zeros(taps.lower.shape, jax.dtypes.float0)  # of row numbers
-    return d_value, Folded(no_gradient, d_lower, d_upper)
-
-
-_mix.defvjp(_forward, _backward)
-
-
-@functools.lru_cache
-def _over_batch(run: Callable[..., Arrays], plan: Plan) -> Callable[..., Arrays]:
-    return over_batch(functools.partial(run, plan), ask=False)
-
-
 def _run_forward(plan: Plan, value: Array, *taps: Array) -> Arrays:
     batch, _, channels = value.shape
     queries = taps[0].shape[-1]
@@ -192,3 +165,6 @@ def _specs(samples: int, channels: int, plan: Plan, *, rows_inside: bool) -> tup
         spec((None, plan.block_rows, channels), lambda n, q, s: (n, s, 0)),
         spec((None, plan.block_queries, channels), lambda n, q, s: (n, q, 0)),
     )
+
+
+_mix = differentiable(_run_forward, _run_backward, ask=False)

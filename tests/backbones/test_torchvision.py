@@ -15,7 +15,7 @@ pytest.importorskip("torchvision", exc_type=ImportError)
 @pytest.mark.slow
 @pytest.mark.parametrize(("depth", "eps"), [(18, 1e-5), (34, 1e-3)])
 def test_features(depth, eps):
-    state, net = weights(depth), torch_network(depth)
+    state, net = weights(R2Plus1DConfig(depth)), torch_network(depth)
     back = to_state_dict(from_state_dict(state, R2Plus1DConfig(depth)), R2Plus1DConfig(depth))
     found = net.load_state_dict({name: torch.from_numpy(value) for name, value in back.items()}, strict=False)
     assert not found.unexpected_keys

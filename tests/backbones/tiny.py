@@ -5,8 +5,9 @@ import functools
 import jax
 import numpy as np
 
+from benchmarks.backbones import weights
 from lvc_jax.backbones.r2plus1d import R2Plus1DConfig
-from lvc_jax.backbones.r2plus1d_names import from_state_dict, names
+from lvc_jax.backbones.r2plus1d_names import from_state_dict
 
 
 def config(depth, **changes):
@@ -15,18 +16,7 @@ def config(depth, **changes):
 
 @functools.cache
 def state_dict(depth):
-    """Kernels that keep the size of what goes through them, other entries near their neutral values."""
-    random, state = np.random.default_rng(depth), {}
-    for name, shape in names(config(depth)).items():
-        value = random.standard_normal(shape).astype(np.float32)
-        if len(shape) == 5:
-            value *= np.prod(shape[1:]) ** -0.5
-        elif name.endswith(("weight", "running_var")):
-            value = np.exp(0.1 * value)
-        else:
-            value *= 0.1
-        state[name] = value
-    return state
+    return weights(config(depth))
 
 
 def variables(depth):
